@@ -40,7 +40,7 @@ PG_CFLAGS = $(C_STANDARD) -O$(if $(TIGHT),1,3) -Wall -Wextra -Winit-self -Wno-un
 SORT_TIGHT = -DMEMORY_SPOILED -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 MEMORY_TIGHT = -DCHUNK_SIZE_MIN=4096 -DCHUNK_SIZE_MAX=16384 -DSHARED_CHUNK_SIZE_MIN=4096 -DSHARED_CHUNK_SIZE_MAX=16384 \
-	-DGENERATIONS_MAX=6 -DMERGE_BUFFER_MIN=512 -DMERGE_FAN_IN_MAX=6 -DICU_ASCII_AFTER=50 -DICU_CACHE_ENTRIES=4 -DBOUND_TIGHT -DBYTES_PER_LOADER=20000 -DPLACE_DISTANCE_MIN=200 -DSORT_SHARE_WORKERS=3 \
+	-DGENERATIONS_MAX=6 -DMERGE_BUFFER_MIN=512 -DMERGE_FAN_IN_MAX=6 -DICU_ASCII_AFTER=50 -DICU_CACHE_ENTRIES=4 -DBOUND_TIGHT -DBYTES_PER_LOADER=20000 -DMILESTONE_DISTANCE_MIN=200 -DSORT_SHARE_WORKERS=3 \
 	-DWINDOW_SIZE_MIN=1024 -DWINDOW_SIZE_MAX=4096 -DHELPED_ROWS_MIN=100 -DHELPERS_MIN=1 \
 	-DSHARE_BEGINNING=0 -DSHARE_AHEAD_OF_USED=1 -DSHARE_AHEAD_OF_FILES=1
 
@@ -93,7 +93,7 @@ uninstall-gpusortd:
 # cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare
 # otherwise, and through the plain C that other processors run.
 SORT_SOURCES = $(wildcard src/sort/parallel_sort*.c) \
-	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c sort/chunk_pool.c sort/splitters.c key/ends.c memory/pages.c)
+	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c sort/chunk_pool.c sort/record.c sort/splitters.c key/ends.c memory/pages.c)
 CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c) $(SORT_SOURCES)
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
 	$(CC) $(if $(findstring tight,$@),$(SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \

@@ -10,7 +10,9 @@
  */
 #include "postgres.h"
 
+#include "plan/predict_gpusort.h"
 #include "plan/predict_groups.h"
+#include "plan/predict_postgres.h"
 
 #undef printf
 #undef fprintf
@@ -38,12 +40,12 @@ print_counts(const double *counts)
 static bool
 read_shape(SortShape *shape, SortKeyShape *keys)
 {
-	int single_column, order, fixed_key, on_gpu;
+	int single_column, order, fixed_key, device;
 
 	shape->verified = false;
 	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %d %d", &shape->rows, &shape->wanted,
 			  &shape->width, &single_column, &order, &shape->groups, &shape->key_bytes, &fixed_key,
-			  &shape->memory, &shape->processes, &shape->cores, &shape->share, &shape->launch, &on_gpu,
+			  &shape->memory, &shape->processes, &shape->cores, &shape->share, &shape->launch, &device,
 			  &shape->nkeys) != 15 ||
 		shape->nkeys < 1 || shape->nkeys > MAX_KEYS)
 		return false;
@@ -63,7 +65,7 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 	shape->single_column = single_column;
 	shape->order = order;
 	shape->fixed_key = fixed_key;
-	shape->on_gpu = on_gpu;
+	shape->device = device;
 	shape->keys = keys;
 	return true;
 }

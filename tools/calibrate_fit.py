@@ -5,16 +5,16 @@ import subprocess
 
 TERMS = pathlib.Path(__file__).parent.parent / 'src/plan/cost_terms.h'
 
-# SortKeyClass of src/plan/predict.h.
+# SortKeyClass of src/plan/sort_shape.h.
 CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6,
            'libc': 7, 'libc bytes': 8, 'made': 9}
 
 
 def shape_line(whose, rows, width, keys, key_bytes, memory, fixed=True, wanted=-1, alone=False, order=0, groups=0,
-               processes=1, cores=1, share=1, launch=0, on_gpu=False):
+               processes=1, cores=1, share=1, launch=0, device=0):
     """A line for calibrate_counts; keys: class, verified, bytes, values, different first 8 bytes."""
     words = [whose, rows, wanted, width, int(alone), order, groups, key_bytes, int(fixed), memory]
-    words += [processes, cores, share, launch, int(on_gpu), len(keys)]
+    words += [processes, cores, share, launch, device, len(keys)]
     for key_class, verified, key_width, distinct, leading in keys:
         words += [CLASSES[key_class], int(verified), key_width, distinct, leading]
     return ' '.join(str(word) for word in words)

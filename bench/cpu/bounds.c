@@ -112,7 +112,7 @@ keep_row(BoundRun *run, uint64 row)
 	const CaseKey *key = &run->keys[row];
 	int width = run->key.width;
 	Size size = width > 0 ? chunk_entry_size(width, true) + row_size(row)
-						  : chunk_variable_size(key->size, row_size(row));
+						  : chunk_entry_size(0, true) + record_whole_size(key->size, row_size(row));
 	char *place;
 
 	if (run->filling == NULL || !chunk_has_room(run->filling, size))

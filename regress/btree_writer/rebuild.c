@@ -48,7 +48,8 @@ static int build_nworkers;
 static void
 write_tuples(BtreeWriter *writer, Tuplesortstate *sort)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "btree_writer", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "btree_writer", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	IndexTuple tuple;
 

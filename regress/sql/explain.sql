@@ -140,6 +140,11 @@ SELECT * FROM analyzed_text('SELECT * FROM e ORDER BY c', 'TIMING ON') AS line W
 SET gpusort.work_mem = '64kB';
 SELECT regexp_replace(line, 'Runs: [0-9]+', 'Runs: N') FROM analyzed_text('SELECT e.* FROM e, generate_series(1, 20) ORDER BY a, id', 'TIMING ON') AS line WHERE line ~ 'Sort Method|Stages';
 RESET gpusort.work_mem;
+-- Rows that come in order, or in reverse, are not sorted, whatever the key, in one chunk and in several.
+CREATE TABLE in_order AS SELECT i AS id, i / 2 AS twice, (i / 2)::numeric AS twice_n, i::numeric AS n, i % 10 AS a FROM generate_series(1, 20000) AS i;
+SELECT key, plan ->> 'Sort Method' AS method FROM unnest(ARRAY['id', 'twice', 'n', 'twice_n', 'id DESC', 'n DESC', 'a, id', 'a::numeric, id']) AS key, analyzed('SELECT * FROM in_order ORDER BY ' || key) AS plan;
+SELECT key, plan ->> 'Sort Method' AS method FROM unnest(ARRAY['id', 'n', 'id DESC', 'n DESC']) AS key, analyzed('SELECT * FROM e ORDER BY ' || key) AS plan;
+DROP TABLE in_order;
 SELECT plan ->> 'Node Type' AS node_type, plan ->> 'Custom Plan Provider' AS provider, (plan ->> 'Actual Rows')::numeric::int AS rows, plan -> 'Sort Key' AS sort_key
 FROM analyzed('SELECT * FROM e ORDER BY a, c') AS plan;
 SELECT key FROM analyzed('SELECT * FROM e ORDER BY a, c') AS plan, json_object_keys(plan) AS key

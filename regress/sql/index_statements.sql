@@ -205,6 +205,9 @@ SELECT sort_key, taken, reason LIKE 'the table has about % rows, which is not mo
 SET gpusort.mode = force;
 SELECT sort_key, taken, reason, regexp_replace(how, '[\d.]+ [kM]B', 'N', 'g') AS how, expected_ms FROM gpusort_check('CREATE UNIQUE INDEX checked_1 ON st_table (k, t DESC NULLS LAST) INCLUDE (id)');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX CONCURRENTLY ON st_table (lower(t) text_pattern_ops, (k + 1)) WHERE k > 5');
+-- A column that is only included needs no order.
+CREATE TABLE st_documents (k int, doc json);
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_documents (k) INCLUDE (doc)');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_parts (t)');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_own (j)');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table (t COLLATE "fr-CA-x-icu")');

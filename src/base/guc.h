@@ -7,6 +7,8 @@
 
 #include "postgres.h"
 
+#include "base/devices.h"
+
 typedef enum GpuSortMode
 {
 	GPUSORT_MODE_AUTO, /* take sorts for which gpusort is expected to be faster */
@@ -16,9 +18,9 @@ typedef enum GpuSortMode
 
 typedef enum GpuSortBackend
 {
-	GPUSORT_BACKEND_AUTO, /* the device that is expected to be faster */
-	GPUSORT_BACKEND_CPU,
-	GPUSORT_BACKEND_CUDA /* the GPU if there is one, otherwise the CPU */
+	GPUSORT_BACKEND_AUTO = -1, /* the device that is expected to be the fastest one */
+	GPUSORT_BACKEND_CPU = DEVICE_CPU,
+	GPUSORT_BACKEND_CUDA = DEVICE_CUDA /* the GPU if there is one, otherwise the CPU */
 } GpuSortBackend;
 
 /* The algorithm for fixed keys, on devices that have several; the numbers are gpusortd's. */

@@ -21,6 +21,7 @@
 #include "base/guc.h"
 #include "check/advice.h"
 #include "check/deparse.h"
+#include "plan/predict_gpusort.h"
 
 #define MEGABYTE (1024.0 * 1024.0)
 
@@ -83,7 +84,8 @@ advice_to_take(DeclinedReason reason, const SortForecast *forecast)
 		case DECLINED_LIMIT:
 			return force;
 		case DECLINED_COST:
-			if (forecast != NULL && !forecast->shape.on_gpu && predict_gpusort_temp(&forecast->shape) > 0)
+			if (forecast != NULL && forecast->shape.device == DEVICE_CPU &&
+				predict_gpusort_temp(&forecast->shape) > 0)
 				return psprintf("%s; %s", advice_on_memory(&forecast->shape), force);
 			return force;
 		default:

@@ -9,12 +9,14 @@
 #include "access/htup_details.h"
 #include "miscadmin.h"
 
-#include "base/guc.h"
 #include "base/limits.h"
 #include "check/advice.h"
 #include "check/how.h"
 #include "plan/choice.h"
+#include "plan/devices.h"
 #include "plan/likely_rows.h"
+#include "plan/predict_gpusort.h"
+#include "plan/predict_postgres.h"
 #include "plan/rank_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
@@ -80,14 +82,6 @@ check_how_declined(const SortShape *shape)
 
 /* ---------------------------------------------------------------- taken */
 
-/* Where it is expected to be done now (choose_device() of exec/node_gpusort.c). */
-static bool
-goes_to_card(const CustomScan *plan, const SortShape *shape)
-{
-	return sort_may_use_gpu() && !shape->verified && shape->beside == 0 &&
-		   (gpusort_backend == GPUSORT_BACKEND_CUDA || sort_plan_is_faster_on_gpu(plan, 0));
-}
-
 static SortShape
 shape_of_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
@@ -96,8 +90,8 @@ shape_of_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 
 	(void) shape_of_plan(&shape, stmt, sort, ancestors, plan_likely_rows(stmt, sort), &why_not);
 	shape = shape_for_gpusort(&shape);
-	shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
-	shape.on_gpu = goes_to_card((const CustomScan *) sort, &shape);
+	shape.device_memory = device_memory_of_sort();
+	shape.device = sort_plan_device((const CustomScan *) sort, shape.verified, 0);
 	return shape;
 }
 
@@ -118,19 +112,19 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 		   const SortHow *how)
 {
 	List *remarks = NIL;
-	int turns = shape->on_gpu ? turns_on_card(stmt, sort, shape) : 1;
+	int turns = shape->device != DEVICE_CPU ? turns_on_card(stmt, sort, shape) : 1;
 
 	/* with gpusort.backend = cuda each sort tries */
-	if (shape->on_gpu && !gpu_service_ready())
+	if (shape->device != DEVICE_CPU && !gpu_service_ready())
 		remarks = lappend(remarks, psprintf("at present the CPU will sort: %s",
 											gpu_service_why_not("gpusortd does not answer")));
-	if (!shape->on_gpu && (how->files > 0 || how->scarce))
+	if (shape->device == DEVICE_CPU && (how->files > 0 || how->scarce))
 		remarks = lappend(remarks, (char *) advice_on_memory(shape));
 	if (turns > 1)
 		remarks =
 			lappend(remarks,
 					psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns));
-	if (shape->verified && shape->beside == 0 && sort_may_use_gpu())
+	if (shape->verified && device_is_open(false, shape->beside))
 		remarks = lappend(remarks, "not on a card: the CPU verifies the order of such values by comparisons");
 	if (ancestors != NIL && rank_plan_is_rank(linitial(ancestors)))
 		remarks = lappend(remarks, "the window above the sort counts rows without storing them (GpuRank)");
@@ -141,7 +135,7 @@ const char *
 check_how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	SortShape shape = shape_of_taken(stmt, sort, ancestors);
-	SortHow how = {.device = shape.on_gpu ? "cuda" : "cpu",
+	SortHow how = {.device = device_names[shape.device],
 				   .processes = shape.beside > 0 ? shape.beside : shape.processes,
 				   .each = shape.beside > 1,
 				   .memory = predict_gpusort_memory(&shape),
@@ -149,10 +143,10 @@ check_how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	StringInfoData words;
 	ListCell *cell;
 
-	how.scarce =
-		how.files == 0 && !shape.on_gpu && advice_memory_is_scarce(how.memory, shape.memory, shape.processes);
+	how.scarce = how.files == 0 && shape.device == DEVICE_CPU &&
+				 advice_memory_is_scarce(how.memory, shape.memory, shape.processes);
 	if (how.files > 0)
-		how.memory = shape.on_gpu ? shape.device_memory : shape.memory;
+		how.memory = shape.device == DEVICE_CPU ? shape.memory : shape.device_memory;
 	initStringInfo(&words);
 	appendStringInfoString(&words, check_how_in_words(&how));
 	foreach(cell, remarks_on(stmt, sort, ancestors, &shape, &how))

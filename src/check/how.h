@@ -9,7 +9,7 @@
 
 #include "nodes/plannodes.h"
 
-#include "plan/predict.h"
+#include "plan/sort_shape.h"
 
 typedef struct SortHow
 {

@@ -38,6 +38,7 @@
 #include "storage/fileset.h"
 #include "storage/spin.h"
 
+#include "base/devices.h"
 #include "device/sorter.h"
 #include "memory/arena.h"
 
@@ -83,7 +84,7 @@ struct SortShare
 struct SortTeam
 {
 	ArenaHandle handle; /* handle of the shared memory; zeros: there is none */
-	bool on_gpu;
+	DeviceKind device;
 	FileSet files;			/* the leader's files */
 	Size memory;			/* bytes of memory for a lone worker */
 	pg_atomic_uint32 nlone; /* lone workers */

@@ -10,6 +10,9 @@
 #include "files/merged_rows.h"
 #include "key/sort_key.h"
 
+const SortDevice *const sort_devices[DEVICES] =
+	{[DEVICE_CPU] = &sort_device_cpu, [DEVICE_CUDA] = &sort_device_cuda};
+
 void
 sort_device_set_layout(const SortDevice *device, SortKey *key)
 {
@@ -25,6 +28,12 @@ sorter_can_not(Sorter *sorter)
 void
 sorter_does_nothing(Sorter *sorter)
 {
+}
+
+int
+sorter_has_one_part(const SortRequest *request)
+{
+	return 1;
 }
 
 void

@@ -40,6 +40,7 @@
 #include "access/tupdesc.h"
 #include "storage/fileset.h"
 
+#include "base/devices.h"
 #include "device/place.h"
 #include "key/types.h"
 #include "monitor/sort_stats.h"
@@ -148,8 +149,14 @@ typedef enum SortDeviceProperty
 /* No function is NULL: a function that has nothing to do returns false, or does nothing. */
 struct SortDevice
 {
-	const char *name;
+	DeviceKind kind;
 	int properties; /* SortDeviceProperty */
+
+	/*
+	 * Returns the number of parts into which the rows must be cut, so that the device has room for each part.
+	 * 1: it has room for all rows, or they cannot be cut.
+	 */
+	int (*count_parts)(const SortRequest *request);
 
 	/* Makes a sorter; it may have failed already. */
 	Sorter *(*begin)(const SortRequest *request);
@@ -284,9 +291,10 @@ extern bool sorter_rewind(Sorter *sorter);
 extern void sorter_mark(Sorter *sorter);
 extern void sorter_restore(Sorter *sorter);
 
-/* For a device that cannot do a thing, or has nothing to do. */
+/* For a device that cannot do a thing, has nothing to do, or has room for all rows. */
 extern bool sorter_can_not(Sorter *sorter);
 extern void sorter_does_nothing(Sorter *sorter);
+extern int sorter_has_one_part(const SortRequest *request);
 
 /* seek_range and pass_range_end of SortDevice, for rows that have a position. */
 extern void sorter_seek_range(Sorter *sorter, int range, int nranges);
@@ -319,10 +327,7 @@ extern Sorter *sort_cpu_begin_runs(const struct SortKey *key, TupleDesc complete
 /* Sorts on GPUs, in a service that is a process of its own; not always available. */
 extern const SortDevice sort_device_cuda;
 
-/*
- * Returns the number of parts into which the rows must be cut, so that a GPU has room for each part.  1: the
- * GPU has room for all rows, or they cannot be cut.
- */
-extern int sort_turns_on_gpu(const SortRequest *request);
+/* The devices by their kinds. */
+extern const SortDevice *const sort_devices[DEVICES];
 
 #endif /* GPUSORT_DEVICE_SORTER_H */

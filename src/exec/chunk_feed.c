@@ -232,7 +232,7 @@ put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, Tupl
 
 	if (feed->reads_tails && tail != NULL && row_source_holds(&feed->row, tail, &tail_offset))
 		record_key_share_row(&key, feed->key->builder.tail_start, tail_offset);
-	chunk = chunk_for(feed, part, in_page, chunk_record_size(&key, row_size));
+	chunk = chunk_for(feed, part, in_page, chunk_entry_size(0, true) + record_size_for(&key, row_size));
 	if (unlikely(chunk == NULL))
 		return false;
 	row_place = chunk_append_record(chunk, &key, row_size);

@@ -17,6 +17,7 @@
 #include "check/deparse.h"
 #include "device/participants.h"
 #include "exec/explain.h"
+#include "exec/gpusort_state.h"
 #include "key/sort_key.h"
 #include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
@@ -260,7 +261,7 @@ explain_worker_sorts(const WorkerSorts *sorts, ExplainState *es)
 			appendStringInfo(es->str, "Worker %d:", i);
 		}
 		es->indent++; /* lines that follow the first one */
-		explain_method(sort_device_cpu.name, verified, &stats, es);
+		explain_method(device_names[DEVICE_CPU], verified, &stats, es);
 		es->indent--;
 		ExplainCloseGroup("Sorting Worker", NULL, true, es);
 	}
@@ -273,7 +274,7 @@ explain_own_sorts(const GpuSortState *state, ExplainState *es)
 {
 	SorterStats stats;
 
-	node_gpusort_get_stats(state, &stats);
+	gpusort_state_get_stats(state, &stats);
 	explain_method(state->device, state->key->verified, &stats, es);
 	explain_turns(&stats, es);
 	if (state->fallback != NULL)

@@ -10,7 +10,7 @@
 #include "base/pg_compat.h"
 #include EXPLAIN_HEADERS
 
-#include "exec/node_gpusort.h"
+#include "nodes/execnodes.h"
 
 /* Prints all properties of a GpuSort. */
 extern void explain_sort_node(CustomScanState *sort, List *ancestors, ExplainState *es);

@@ -15,6 +15,7 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
+#include "exec/gpusort_state.h"
 #include "exec/limit_above.h"
 #include "exec/node_gpusort.h"
 #include "plan/sort_plan.h"

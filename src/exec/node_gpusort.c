@@ -31,6 +31,7 @@
 #include "device/participants.h"
 #include "exec/chunk_feed.h"
 #include "exec/explain.h"
+#include "exec/gpusort_state.h"
 #include "exec/key_statistics.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
@@ -41,7 +42,6 @@
 #include "key/sort_key.h"
 #include "monitor/counters.h"
 #include "monitor/fallback_log.h"
-#include "plan/shape.h"
 #include "plan/sort_plan.h"
 
 static const CustomExecMethods exec_methods;
@@ -99,25 +99,6 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 
 /* ---------------------------------------------------------------- statistics */
 
-void
-node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats)
-{
-	SorterStats past = state->past;
-
-	*stats = past;
-	if (!state->performed)
-		return;
-	state->sorter->device->get_stats(state->sorter, stats);
-	stats->bytes_in += past.bytes_in;
-	stats->bytes_out += past.bytes_out;
-	stats->queue_ms += past.queue_ms;
-	stats->transfer_ms += past.transfer_ms;
-	stats->sort_ms += past.sort_ms;
-	stats->spill_ms += past.spill_ms;
-	stats->merge_ms += past.merge_ms;
-	stats->gather_ms += past.gather_ms;
-}
-
 /* Is this a lock's recheck of rows that were changed (EvalPlanQual)? */
 static bool
 is_recheck(const GpuSortState *state)
@@ -141,7 +122,7 @@ note_performed(GpuSortState *state, double read_ms, const SorterStats *when_read
 	SorterStats stats;
 
 	state->performed = true;
-	state->device = state->sorter->device->name;
+	state->device = device_names[state->sorter->device->kind];
 	state->feed_ms += read_ms - ms_besides_feed(when_read);
 	state->sorter->device->get_stats(state->sorter, &stats);
 	if (!is_recheck(state))
@@ -159,7 +140,7 @@ release_sorter(GpuSortState *state)
 {
 	if (state->sorter == NULL)
 		return;
-	node_gpusort_get_stats(state, &state->past);
+	gpusort_state_get_stats(state, &state->past);
 	state->performed = false;
 	progress_end(state->progress);
 	if (state->feed != NULL)
@@ -195,15 +176,10 @@ rows_are_complete(const GpuSortState *state, const SortDevice *device)
 	return complete;
 }
 
-/*
- * Asks for parts that take turns on a GPU, if that is expected to have no room for all rows, and the keys'
- * statistics say where to split.
- */
+/* The device wants parts, which it splits by a sample of the keys, if the keys' statistics say one. */
 static void
-ask_for_parts(GpuSortState *state, SortRequest *request)
+take_sample(GpuSortState *state, SortRequest *request)
 {
-	if (sort_turns_on_gpu(request) <= 1)
-		return;
 	if (state->sample == NULL)
 		state->sample =
 			key_sample_of_input(&state->css.ss, state->key, ExecGetResultType(outerPlanState(state)));
@@ -245,8 +221,8 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->processes.help =
 		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
 	request->expected.cpu_ms = sort_plan_expected((CustomScan *) state->css.ss.ps.plan).cpu_ms;
-	if (device == &sort_device_cuda)
-		ask_for_parts(state, request);
+	if (device->count_parts(request) > 1)
+		take_sample(state, request);
 }
 
 /* Begins a sorter of this device. */
@@ -257,7 +233,7 @@ begin_sorter(GpuSortState *state, const SortDevice *device)
 
 	sort_device_set_layout(device, state->key);
 	make_request(state, device, &request);
-	progress_start(state->progress, device->name, request.expected.rows, request.processes.n);
+	progress_start(state->progress, device_names[device->kind], request.expected.rows, request.processes.n);
 	state->sorter = device->begin(&request);
 	progress_set_sorter(state->progress, state->sorter);
 	progress_enter(state->sorter, PROGRESS_READING);
@@ -303,7 +279,7 @@ fall_back(GpuSortState *state)
 {
 	const Sorter *sorter = state->sorter;
 	char *failure = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sorter->failure);
-	const char *device = sorter->device->name;
+	const char *device = device_names[sorter->device->kind];
 	/* where nobody has entered, nobody has asked for a row */
 	bool has_read = state->began_reading && (sorter->share == NULL || sort_share_is_entered(sorter->share));
 
@@ -422,14 +398,9 @@ choose_device(const GpuSortState *state)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 
-	if (is_recheck(state) || !sort_may_use_gpu() || sort_plan_beside(plan) > 0)
+	if (is_recheck(state))
 		return &sort_device_cpu;
-	if (state->key->verified)
-		return &sort_device_cpu; /* it alone verifies orders */
-	if (gpusort_backend == GPUSORT_BACKEND_AUTO &&
-		!sort_plan_is_faster_on_gpu(plan, rows_wanted_by(state->limit).rows))
-		return &sort_device_cpu;
-	return &sort_device_cuda;
+	return sort_devices[sort_plan_device(plan, state->key->verified, rows_wanted_by(state->limit).rows)];
 }
 
 /*

@@ -39,7 +39,7 @@ team_init(TeamShare *team, const Sorter *sorter, const SortKey *key, bool comple
 	team->fingerprint = sort_key_fingerprint(key, team->newest_value);
 	team->unmarked = sort_key_unmarked(key);
 	team->complete_rows = complete_rows;
-	team->sort.on_gpu = sorter->device != &sort_device_cpu;
+	team->sort.device = sorter->device->kind;
 	if (sorter->share != NULL)
 		team->sort.handle = sorter->share->arena.handle;
 	if (sorter->files != NULL)
@@ -50,7 +50,7 @@ team_init(TeamShare *team, const Sorter *sorter, const SortKey *key, bool comple
 Sorter *
 team_join(TeamShare *team, SortKey *key, TupleDesc desc)
 {
-	const SortDevice *device = team->sort.on_gpu ? &sort_device_cuda : &sort_device_cpu;
+	const SortDevice *device = sort_devices[team->sort.device];
 	const ArenaHandle *handle = &team->sort.handle;
 	SortShare *share = handle->pid != 0 ? sort_share_attach(handle) : NULL;
 

@@ -309,7 +309,7 @@ external_sort_memory(const ExternalSort *external)
 		if (generation->nruns > 0)
 			bytes += external->fan_in * sizeof(Run *) + BUFFILE_MEMORY;
 		for (int j = 0; j < generation->nruns; j++)
-			bytes += generation->runs[j]->room_for_places * sizeof(RunPlace);
+			bytes += generation->runs[j]->room_for_milestones * sizeof(RunMilestone);
 	}
 	return bytes;
 }
@@ -490,16 +490,18 @@ take_all_runs(ExternalSort *external, int *nruns)
 	return runs;
 }
 
-/* Begins to merge all runs on the fly.  Rows that may be read again are merged in a way that has places. */
+/*
+ * Begins to merge all runs on the fly.  Rows that may be read again are merged in a way that has positions.
+ */
 static void
 begin_last_merge(ExternalSort *external)
 {
 	int nruns;
 	Run **runs = take_all_runs(external, &nruns);
 	bool guess = !external->random_access && can_guess(external, runs, nruns);
-	Size places = external->random_access ? merged_rows_memory(nruns) : 0;
+	Size positions = external->random_access ? merged_rows_memory(nruns) : 0;
 	VerifiedMerge *verified;
-	Merger *merger = begin_merge(external, runs, nruns, guess, places, &verified);
+	Merger *merger = begin_merge(external, runs, nruns, guess, positions, &verified);
 
 	external->result = merged_rows_create(merger, verified, external->key->policy.rows,
 										  external->random_access, external->stats);

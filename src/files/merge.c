@@ -193,7 +193,7 @@ merger_choose_again(Merger *merger, bool guess)
 	return reader->ended ? NULL : reader;
 }
 
-/* ---------------------------------------------------------------- places */
+/* ---------------------------------------------------------------- positions */
 
 int
 merger_runs(const Merger *merger)
@@ -212,17 +212,17 @@ merger_rows(const Merger *merger)
 }
 
 void
-merger_tell(const Merger *merger, RunPosition *places)
+merger_tell(const Merger *merger, RunPosition *positions)
 {
 	for (int i = 0; i < merger->nruns; i++)
-		run_reader_tell(&merger->readers[i], &places[i]);
+		run_reader_tell(&merger->readers[i], &positions[i]);
 }
 
 void
-merger_seek(Merger *merger, const RunPosition *places)
+merger_seek(Merger *merger, const RunPosition *positions)
 {
 	for (int i = 0; i < merger->nruns; i++)
-		run_reader_seek(&merger->readers[i], &places[i]);
+		run_reader_seek(&merger->readers[i], &positions[i]);
 	merger->positioned = merger->started = false;
 }
 

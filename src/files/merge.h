@@ -39,11 +39,11 @@ extern int merger_runs(const Merger *merger);
 extern int64 merger_rows(const Merger *merger);
 
 /*
- * merger_tell: returns the position of the current record, one place for each run.  merger_seek: goes back to
- * such a position, and its record is the next one.
+ * merger_tell: returns the position of the current record, one for each run.  merger_seek: goes back to such
+ * a position, and its record is the next one.
  */
-extern void merger_tell(const Merger *merger, RunPosition *places);
-extern void merger_seek(Merger *merger, const RunPosition *places);
+extern void merger_tell(const Merger *merger, RunPosition *positions);
+extern void merger_seek(Merger *merger, const RunPosition *positions);
 
 /* After merger_seek, before the next record is fetched: skips records before this key. */
 extern void merger_skip(Merger *merger, const KeyStart *first);

@@ -42,7 +42,7 @@ struct MergedRows
 	/* With random access. */
 	int64 stretch_rows;
 	int64 next_stretch; /* the row with which the next one begins that is not known yet; -1: none is wanted */
-	RunPosition *places;		 /* at the beginnings of those that are known, one of each run */
+	RunPosition *positions;		 /* at the beginnings of those that are known, one of each run */
 	Tuplestorestate *window;	 /* NULL: nobody went backwards yet */
 	TupleTableSlot *window_slot; /* what goes into it and comes out; nobody takes it apart */
 	int64 window_first;
@@ -69,7 +69,7 @@ merged_rows_create(Merger *merger, VerifiedMerge *verified, KeyRow *key_row, boo
 	{
 		rows->stretch_rows = rows->nrows / STRETCHES + 1;
 		rows->next_stretch = 0;
-		rows->places = palloc(merged_rows_memory(merger_runs(merger)));
+		rows->positions = palloc(merged_rows_memory(merger_runs(merger)));
 	}
 	return rows;
 }
@@ -91,17 +91,17 @@ merged_rows_end(MergedRows *rows)
 		ExecDropSingleTupleTableSlot(rows->window_slot);
 		tuplestore_end(rows->window);
 	}
-	if (rows->places != NULL)
-		pfree(rows->places);
+	if (rows->positions != NULL)
+		pfree(rows->positions);
 	pfree(rows);
 }
 
 /* ---------------------------------------------------------------- merging */
 
 static inline RunPosition *
-places_of(const MergedRows *rows, int64 stretch)
+positions_of(const MergedRows *rows, int64 stretch)
 {
-	return rows->places + stretch * merger_runs(rows->merger);
+	return rows->positions + stretch * merger_runs(rows->merger);
 }
 
 /* The merger's next row, which there must be. */
@@ -118,7 +118,7 @@ merge_row(MergedRows *rows)
 	reader = merger_next(rows->merger);
 	if (unlikely(rows->merged == rows->next_stretch))
 	{
-		merger_tell(rows->merger, places_of(rows, rows->merged / rows->stretch_rows));
+		merger_tell(rows->merger, positions_of(rows, rows->merged / rows->stretch_rows));
 		rows->next_stretch += rows->stretch_rows;
 	}
 	rows->merged++;
@@ -129,7 +129,7 @@ merge_row(MergedRows *rows)
 static void
 go_to_stretch(MergedRows *rows, int64 stretch)
 {
-	merger_seek(rows->merger, places_of(rows, stretch));
+	merger_seek(rows->merger, positions_of(rows, stretch));
 	rows->merged = stretch * rows->stretch_rows;
 }
 
@@ -171,7 +171,7 @@ load_window(MergedRows *rows, int64 row)
 	uint64 bytes = 0;
 	int64 stretch;
 
-	if (rows->places == NULL)
+	if (rows->positions == NULL)
 		elog(ERROR, "sorted rows that are read once are read again");
 	stretch = row / rows->stretch_rows;
 	clear_window(rows);

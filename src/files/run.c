@@ -24,13 +24,13 @@ StaticAssertDecl(MINIMAL_TUPLE_DATA_OFFSET + sizeof(RowHeader) == ROW_BODY_OFFSE
 /* The size of a variable key, as a number, where there is a row instead. */
 static const uint8 no_key = 0;
 
-/* Bytes between the places of a run, as long as there are not too many. */
-#ifndef PLACE_DISTANCE_MIN
-#define PLACE_DISTANCE_MIN (16 * 1024)
+/* Bytes between the milestones of a run, as long as there are not too many. */
+#ifndef MILESTONE_DISTANCE_MIN
+#define MILESTONE_DISTANCE_MIN (16 * 1024)
 #endif
 
 /* A run has room for so many of them at first. */
-#define RUN_PLACES_MIN 8
+#define RUN_MILESTONES_MIN 8
 
 /* What a record has before its row's body, but for a variable key. */
 #define FRONT_SIZE_MAX (HEAD_SIZE_MAX + KEY_MAX_WORDS * sizeof(uint64))
@@ -102,8 +102,8 @@ run_create(RunFile *file, const RunFormat *format)
 	run->file = file;
 	run->offset = file->bytes;
 	run->format = *format;
-	run->place_distance = PLACE_DISTANCE_MIN;
-	run->next_place = file->set != NULL ? 0 : PG_UINT64_MAX;
+	run->milestone_distance = MILESTONE_DISTANCE_MIN;
+	run->next_milestone = file->set != NULL ? 0 : PG_UINT64_MAX;
 	file->nruns++;
 	return run;
 }
@@ -113,12 +113,12 @@ run_drop(Run *run)
 {
 	if (--run->file->nruns == 0)
 		run_file_close(run->file);
-	if (run->places != NULL)
-		pfree(run->places);
+	if (run->milestones != NULL)
+		pfree(run->milestones);
 	pfree(run);
 }
 
-/* ---------------------------------------------------------------- places */
+/* ---------------------------------------------------------------- milestones */
 
 static void
 variable_key_start(const void *key, Size size, KeyStart *start)
@@ -129,61 +129,62 @@ variable_key_start(const void *key, Size size, KeyStart *start)
 		start->words[i] = KEY_WORD_TO_HOST(start->words[i]);
 }
 
-/* Every other place is forgotten. */
+/* Every other milestone is forgotten. */
 static void
-thin_places(Run *run)
+thin_milestones(Run *run)
 {
-	for (int i = 0; i < RUN_PLACES_MAX / 2; i++)
-		run->places[i] = run->places[2 * i];
-	run->nplaces = RUN_PLACES_MAX / 2;
-	run->place_distance *= 2;
+	for (int i = 0; i < RUN_MILESTONES_MAX / 2; i++)
+		run->milestones[i] = run->milestones[2 * i];
+	run->nmilestones = RUN_MILESTONES_MAX / 2;
+	run->milestone_distance *= 2;
 }
 
 static void
-add_room_for_places(Run *run)
+add_room_for_milestones(Run *run)
 {
-	bool is_first = run->places == NULL;
+	bool is_first = run->milestones == NULL;
 
-	run->room_for_places = is_first ? RUN_PLACES_MIN : Min(2 * run->room_for_places, RUN_PLACES_MAX);
-	run->places = is_first ? palloc(sizeof(RunPlace) * run->room_for_places)
-						   : repalloc(run->places, sizeof(RunPlace) * run->room_for_places);
+	run->room_for_milestones =
+		is_first ? RUN_MILESTONES_MIN : Min(2 * run->room_for_milestones, RUN_MILESTONES_MAX);
+	run->milestones = is_first ? palloc(sizeof(RunMilestone) * run->room_for_milestones)
+							   : repalloc(run->milestones, sizeof(RunMilestone) * run->room_for_milestones);
 }
 
 /* The record that is written next has this key. */
 static void
-note_place(Run *run, const KeyStart *key)
+note_milestone(Run *run, const KeyStart *key)
 {
-	RunPlace *place;
+	RunMilestone *milestone;
 
-	if (run->nplaces == RUN_PLACES_MAX)
-		thin_places(run);
-	else if (run->nplaces == run->room_for_places)
-		add_room_for_places(run);
-	place = &run->places[run->nplaces++];
+	if (run->nmilestones == RUN_MILESTONES_MAX)
+		thin_milestones(run);
+	else if (run->nmilestones == run->room_for_milestones)
+		add_room_for_milestones(run);
+	milestone = &run->milestones[run->nmilestones++];
 	/* Other processes get it as it is, with its padding. */
-	memset(place, 0, sizeof(*place));
-	place->key = *key;
-	place->position.at = run->bytes;
-	place->position.header = run->header;
-	run->next_place = run->bytes + run->place_distance;
+	memset(milestone, 0, sizeof(*milestone));
+	milestone->key = *key;
+	milestone->position.at = run->bytes;
+	milestone->position.header = run->header;
+	run->next_milestone = run->bytes + run->milestone_distance;
 }
 
 static pg_noinline void
-note_fixed_place(Run *run, const uint64 *key)
+note_fixed_milestone(Run *run, const uint64 *key)
 {
 	KeyStart start = {0};
 
 	key_squeeze_expand_words(&run->format.squeeze, key, start.words);
-	note_place(run, &start);
+	note_milestone(run, &start);
 }
 
 static pg_noinline void
-note_variable_place(Run *run, const void *key, Size key_size)
+note_variable_milestone(Run *run, const void *key, Size key_size)
 {
 	KeyStart start;
 
 	variable_key_start(key, key_size, &start);
-	note_place(run, &start);
+	note_milestone(run, &start);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -273,8 +274,8 @@ run_write_fixed(Run *run, const uint64 *key, StoredRow row)
 	uint8 front[FRONT_SIZE_MAX];
 	uint8 *end;
 
-	if (unlikely(run->bytes >= run->next_place))
-		note_fixed_place(run, key);
+	if (unlikely(run->bytes >= run->next_milestone))
+		note_fixed_milestone(run, key);
 	switch (run->format.content)
 	{
 		case RUN_ROWS:
@@ -299,8 +300,8 @@ run_write_variable(Run *run, const void *key, Size key_size, StoredRow row)
 	uint8 front[FRONT_SIZE_MAX];
 	uint8 *end;
 
-	if (unlikely(run->bytes >= run->next_place))
-		note_variable_place(run, key, key_size);
+	if (unlikely(run->bytes >= run->next_milestone))
+		note_variable_milestone(run, key, key_size);
 	if (run->format.content == RUN_KEYS && row == NULL)
 	{
 		write_key(run, key, key_size);
@@ -568,19 +569,19 @@ run_reader_next(RunReader *reader)
 }
 
 void
-run_reader_tell(const RunReader *reader, RunPosition *place)
+run_reader_tell(const RunReader *reader, RunPosition *position)
 {
-	place->at = reader->at;
-	place->header = *row_header(reader->row);
+	position->at = reader->at;
+	position->header = *row_header(reader->row);
 }
 
 void
-run_reader_seek(RunReader *reader, const RunPosition *place)
+run_reader_seek(RunReader *reader, const RunPosition *position)
 {
-	reader->read = place->at;
+	reader->read = position->at;
 	reader->start = reader->end = 0;
 	reader->ended = false;
-	*row_header(reader->row) = place->header;
+	*row_header(reader->row) = position->header;
 }
 
 int

@@ -23,7 +23,7 @@
  * sort.
  *
  * Runs that several processes read are in files of a FileSet, which its owner removes.  shared_runs.h passes
- * the descriptions of these runs to other processes, including places at which reading can begin.
+ * the descriptions of these runs to other processes, including milestones at which reading can begin.
  */
 #ifndef GPUSORT_FILES_RUN_H
 #define GPUSORT_FILES_RUN_H
@@ -88,14 +88,14 @@ typedef struct KeyStart
 } KeyStart;
 
 /* A record at which reading can begin. */
-typedef struct RunPlace
+typedef struct RunMilestone
 {
 	KeyStart key;
 	RunPosition position;
-} RunPlace;
+} RunMilestone;
 
-/* The maximum number of places of a run.  When it is reached, every second place is dropped. */
-#define RUN_PLACES_MAX 128
+/* The maximum number of milestones of a run.  When it is reached, every second milestone is dropped. */
+#define RUN_MILESTONES_MAX 128
 
 typedef struct Run
 {
@@ -108,12 +108,12 @@ typedef struct Run
 	Size largest_row; /* bytes of memory for any of its rows */
 	Size largest_key; /* bytes of memory for any of its written variable keys */
 
-	/* For files of several processes.  The first place is the first record. */
-	RunPlace *places;
-	int nplaces;
-	int room_for_places;
-	uint64 place_distance; /* bytes between places */
-	uint64 next_place;	   /* the next place is noted at this offset */
+	/* For files of several processes.  The first milestone is the first record. */
+	RunMilestone *milestones;
+	int nmilestones;
+	int room_for_milestones;
+	uint64 milestone_distance; /* bytes between milestones */
+	uint64 next_milestone;	   /* the next milestone is noted at this offset */
 } Run;
 
 /*
@@ -191,8 +191,8 @@ extern void run_reader_next(RunReader *reader);
  * run_reader_tell: returns the position of the current record, or of the end.  run_reader_seek: goes to the
  * position before that record.
  */
-extern void run_reader_tell(const RunReader *reader, RunPosition *place);
-extern void run_reader_seek(RunReader *reader, const RunPosition *place);
+extern void run_reader_tell(const RunReader *reader, RunPosition *position);
+extern void run_reader_seek(RunReader *reader, const RunPosition *position);
 
 /* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */
 extern int run_reader_compare_rest(const RunReader *a, const RunReader *b);

@@ -2,10 +2,10 @@
  * files/run_ranges.c
  *		The rows of several processes' runs in order, a range of the order at a time.
  *
- * Ranges are cut by splitters, taken from the places that the runs have noted, each of which stands for the
- * bytes up to the next one.  A splitter is the beginning of a key: rows whose keys begin so belong behind it.
- * A range begins in each run at the last place that is before its splitter, and what is read before that is
- * left out.
+ * Ranges are cut by splitters, taken from the milestones that the runs have noted, each of which stands for
+ * the bytes up to the next one.  A splitter is the beginning of a key: rows whose keys begin so belong behind
+ * it.  A range begins in each run at the last milestone that is before its splitter, and what is read before
+ * that is left out.
  */
 #include "postgres.h"
 
@@ -36,19 +36,19 @@ struct RunRanges
 	const RunReader *behind; /* the first row behind the range, which has been read; NULL: it has not */
 };
 
-/* Bytes of memory of a run's places, so many, and of reading there. */
+/* Bytes of memory of a run's milestones, so many, and of reading there. */
 static Size
-places_memory(int nplaces)
+milestones_memory(int nmilestones)
 {
 	/* the second time while splitters are taken */
-	return sizeof(RunPosition) + 2 * sizeof(RunPlace) * nplaces;
+	return sizeof(RunPosition) + 2 * sizeof(RunMilestone) * nmilestones;
 }
 
 int
 run_ranges_runs_each(int nprocesses, Size memory_limit)
 {
 	Size for_files = nprocesses * BUFFILE_MEMORY;
-	Size for_run = BUFFER_MIN + RUN_READER_OVERHEAD + places_memory(RUN_PLACES_MAX);
+	Size for_run = BUFFER_MIN + RUN_READER_OVERHEAD + milestones_memory(RUN_MILESTONES_MAX);
 	Size nruns = memory_limit > for_files ? (memory_limit - for_files) / for_run : 0;
 
 	return Max(nruns / nprocesses, 1);
@@ -61,7 +61,7 @@ memory_without_buffers(const RunRanges *ranges)
 	Size bytes = 0;
 
 	for (int i = 0; i < ranges->nruns; i++)
-		bytes += run_reader_overhead(ranges->runs[i]) + places_memory(ranges->runs[i]->nplaces);
+		bytes += run_reader_overhead(ranges->runs[i]) + milestones_memory(ranges->runs[i]->nmilestones);
 	return bytes;
 }
 
@@ -105,90 +105,90 @@ run_ranges_end(RunRanges *ranges)
 
 /* ---------------------------------------------------------------- splitters */
 
-/* A place, and the bytes that it stands for. */
-typedef struct WeighedPlace
+/* A milestone, and the bytes that it stands for. */
+typedef struct WeighedMilestone
 {
-	const RunPlace *place;
+	const RunMilestone *milestone;
 	uint64 bytes;
-} WeighedPlace;
+} WeighedMilestone;
 
 static int
-compare_places(const void *a, const void *b)
+compare_milestones(const void *a, const void *b)
 {
-	return key_start_compare(&((const WeighedPlace *) a)->place->key,
-							 &((const WeighedPlace *) b)->place->key);
+	return key_start_compare(&((const WeighedMilestone *) a)->milestone->key,
+							 &((const WeighedMilestone *) b)->milestone->key);
 }
 
-/* The places of all runs in order; palloc'd. */
-static WeighedPlace *
-weigh_places(const RunRanges *ranges, int *nplaces, uint64 *bytes)
+/* The milestones of all runs in order; palloc'd. */
+static WeighedMilestone *
+weigh_milestones(const RunRanges *ranges, int *nmilestones, uint64 *bytes)
 {
 	int n = 0;
-	WeighedPlace *places;
+	WeighedMilestone *milestones;
 
 	*bytes = 0;
 	for (int i = 0; i < ranges->nruns; i++)
-		n += ranges->runs[i]->nplaces;
-	places = palloc(sizeof(WeighedPlace) * Max(n, 1));
+		n += ranges->runs[i]->nmilestones;
+	milestones = palloc(sizeof(WeighedMilestone) * Max(n, 1));
 	n = 0;
 	for (int i = 0; i < ranges->nruns; i++)
 	{
 		const Run *run = ranges->runs[i];
 
-		for (int j = 0; j < run->nplaces; j++)
+		for (int j = 0; j < run->nmilestones; j++)
 		{
-			uint64 next = j + 1 < run->nplaces ? run->places[j + 1].position.at : run->bytes;
+			uint64 next = j + 1 < run->nmilestones ? run->milestones[j + 1].position.at : run->bytes;
 
-			places[n++] = (WeighedPlace){&run->places[j], next - run->places[j].position.at};
+			milestones[n++] = (WeighedMilestone){&run->milestones[j], next - run->milestones[j].position.at};
 		}
 		*bytes += run->bytes;
 	}
-	qsort(places, n, sizeof(WeighedPlace), compare_places);
-	*nplaces = n;
-	return places;
+	qsort(milestones, n, sizeof(WeighedMilestone), compare_milestones);
+	*nmilestones = n;
+	return milestones;
 }
 
 static void
 choose_splitters(RunRanges *ranges, int nranges)
 {
-	int nplaces;
+	int nmilestones;
 	uint64 all;
 	uint64 before = 0;
-	WeighedPlace *places = weigh_places(ranges, &nplaces, &all);
+	WeighedMilestone *milestones = weigh_milestones(ranges, &nmilestones, &all);
 	int at = 0;
 
 	if (ranges->splitters != NULL)
 		pfree(ranges->splitters);
 	ranges->splitters = palloc0(sizeof(KeyStart) * nranges);
 	ranges->nranges = nranges;
-	for (int range = 1; range < nranges && nplaces > 0; range++)
+	for (int range = 1; range < nranges && nmilestones > 0; range++)
 	{
-		while (at < nplaces - 1 && before + places[at].bytes <= all / nranges * range)
-			before += places[at++].bytes;
-		ranges->splitters[range] = places[at].place->key;
+		while (at < nmilestones - 1 && before + milestones[at].bytes <= all / nranges * range)
+			before += milestones[at++].bytes;
+		ranges->splitters[range] = milestones[at].milestone->key;
 	}
-	pfree(places);
+	pfree(milestones);
 }
 
 /* ---------------------------------------------------------------- reading */
 
-/* The last place of the run before this beginning of a key, or its first one. */
+/* The last milestone of the run before this beginning of a key, or its first one. */
 static RunPosition
 position_before(const Run *run, const KeyStart *start)
 {
-	int place = 0;
-	int end = run->nplaces;
+	int milestone = 0;
+	int end = run->nmilestones;
 
-	while (end - place > 1)
+	while (end - milestone > 1)
 	{
-		int middle = (place + end) / 2;
+		int middle = (milestone + end) / 2;
 
-		if (key_start_compare(&run->places[middle].key, start) < 0)
-			place = middle;
+		if (key_start_compare(&run->milestones[middle].key, start) < 0)
+			milestone = middle;
 		else
 			end = middle;
 	}
-	return run->places[place].position;
+	return run->milestones[milestone].position;
 }
 
 void

@@ -3,7 +3,7 @@
  *		Sorted runs that several processes wrote, for all of them to read.
  *
  * Each process has one more file, a list of its runs: their number, and for each that of its file, the run
- * and its places.
+ * and its milestones.
  */
 #include "postgres.h"
 
@@ -72,7 +72,7 @@ shared_runs_publish(FileSet *files, int process, Run **runs, int nruns)
 	{
 		buffile_write(list, &runs[i]->file->number, sizeof(int));
 		buffile_write(list, runs[i], sizeof(Run));
-		buffile_write(list, runs[i]->places, sizeof(RunPlace) * runs[i]->nplaces);
+		buffile_write(list, runs[i]->milestones, sizeof(RunMilestone) * runs[i]->nmilestones);
 		run_drop(runs[i]);
 	}
 	BufFileExportFileSet(list);
@@ -111,8 +111,8 @@ read_run(FileSet *files, int process, BufFile *list, Run **runs, int nruns)
 	read_bytes(list, run, sizeof(Run));
 	run->file = find_file(files, process, number, runs, nruns);
 	run->file->nruns++;
-	run->places = palloc(sizeof(RunPlace) * run->nplaces);
-	read_bytes(list, run->places, sizeof(RunPlace) * run->nplaces);
+	run->milestones = palloc(sizeof(RunMilestone) * run->nmilestones);
+	read_bytes(list, run->milestones, sizeof(RunMilestone) * run->nmilestones);
 	return run;
 }
 

@@ -15,7 +15,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/rel.h"
 
-#include "base/limits.h"
 #include "check/advice.h"
 #include "check/how.h"
 #include "index/check.h"
@@ -35,15 +34,12 @@ index_method_is_ours(const char *access_method, Declined *why_not)
 static const char *
 how_taken(const BuildShape *build)
 {
-	double memory = build_memory(build);
-	SortHow how = {.device = "cpu", .processes = build->processes, .memory = memory};
+	DeviceKind device = build_device(build);
+	double memory = build_memory(build, device);
+	SortHow how = {.device = device_names[device], .processes = build->processes, .memory = memory};
 
-	if (build_uses_gpu(build))
-	{
-		how.device = "cuda";
-		how.memory = build->rows * gpu_row_memory(build->row_bytes, build->key_bytes);
+	if (device != DEVICE_CPU)
 		return check_how_in_words(&how);
-	}
 	if (build_spills(build))
 	{
 		how.memory = maintenance_work_mem * 1024.0;

@@ -21,13 +21,12 @@
 #include "access/htup_details.h"
 #include "miscadmin.h"
 
-#include "base/guc.h"
 #include "index/choice.h"
 #include "index/device_choice.h"
 #include "index/index_key.h"
 #include "key/key_row.h"
-#include "plan/predict.h"
-#include "plan/shape.h"
+#include "plan/devices.h"
+#include "plan/predict_gpusort.h"
 
 /* How much each process after the first adds. */
 #define PROCESS_SHARE 0.6
@@ -72,14 +71,15 @@ build_shape(Relation heap, Relation index, const SortKey *key, int processes)
 }
 
 double
-build_memory(const BuildShape *shape)
+build_memory(const BuildShape *shape, DeviceKind device)
 {
 	SortShape sort = {.rows = shape->rows,
 					  .wanted = -1,
 					  .width = (int) (shape->row_bytes - SizeofMinimalTupleHeader),
 					  .key_bytes = shape->key_bytes,
 					  .fixed_key = shape->is_fixed,
-					  .keys_alone = shape->keys_alone};
+					  .keys_alone = shape->keys_alone,
+					  .device = device};
 
 	return predict_gpusort_memory(&sort);
 }
@@ -87,7 +87,7 @@ build_memory(const BuildShape *shape)
 bool
 build_spills(const BuildShape *shape)
 {
-	return build_memory(shape) > maintenance_work_mem * 1024.0;
+	return build_memory(shape, DEVICE_CPU) > maintenance_work_mem * 1024.0;
 }
 
 double
@@ -126,10 +126,10 @@ gpu_ns(const BuildShape *shape)
 	return GPU_JOB + shape->rows * (feed + load);
 }
 
-bool
-build_uses_gpu(const BuildShape *shape)
+DeviceKind
+build_device(const BuildShape *shape)
 {
-	if (!sort_may_use_gpu() || shape->verified)
-		return false;
-	return gpusort_backend == GPUSORT_BACKEND_CUDA || gpu_ns(shape) < cpu_ns(shape);
+	if (!device_is_open(shape->verified, 0))
+		return DEVICE_CPU;
+	return device_or_allowed(gpu_ns(shape) < cpu_ns(shape) ? DEVICE_CUDA : DEVICE_CPU, shape->verified, 0);
 }

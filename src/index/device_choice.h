@@ -9,6 +9,7 @@
 
 #include "utils/rel.h"
 
+#include "base/devices.h"
 #include "key/types.h"
 
 /* The properties of a build that decide. */
@@ -26,8 +27,8 @@ typedef struct BuildShape
 /* Returns the shape of a build of this index by `processes` processes. key: the order of the index. */
 extern BuildShape build_shape(Relation heap, Relation index, const SortKey *key, int processes);
 
-/* Returns the bytes that the cpu device needs to sort everything in memory. */
-extern double build_memory(const BuildShape *shape);
+/* Returns the bytes that the device needs to sort everything in memory. */
+extern double build_memory(const BuildShape *shape, DeviceKind device);
 
 /* Does the cpu device need temporary files, because build_memory is more than maintenance_work_mem? */
 extern bool build_spills(const BuildShape *shape);
@@ -35,10 +36,7 @@ extern bool build_spills(const BuildShape *shape);
 /* Returns the bytes of these files. */
 extern double build_file_bytes(const BuildShape *shape);
 
-/*
- * Does the build begin on a card?  A build whose order is verified does not.  With gpusort.backend auto it
- * does if there is a card, and the card is expected to be faster.
- */
-extern bool build_uses_gpu(const BuildShape *shape);
+/* Returns the device on which the build begins: with gpusort.backend auto the fastest one. */
+extern DeviceKind build_device(const BuildShape *shape);
 
 #endif /* GPUSORT_INDEX_DEVICE_CHOICE_H */

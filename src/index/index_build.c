@@ -189,7 +189,7 @@ sort_tuples(IndexBuild *build)
 		return false;
 	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
 	sorter->device->get_stats(sorter, stats);
-	stats_count_sort(sorter->device->name, stats);
+	stats_count_sort(device_names[sorter->device->kind], stats);
 	progress_note_processes(build->load.progress, stats->processes);
 	if (stats->disk_bytes > 0)
 		report_spill(build, stats);
@@ -206,7 +206,8 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 
 	sort_device_set_layout(device, build->load.key);
 	make_request(build, &request);
-	progress_start(build->load.progress, device->name, request.expected.rows, request.processes.n);
+	progress_start(build->load.progress, device_names[device->kind], request.expected.rows,
+				   request.processes.n);
 	sorter = build->load.sorter = device->begin(&request);
 	progress_set_sorter(build->load.progress, sorter);
 	if (sorter->failure == NULL)
@@ -229,8 +230,8 @@ fall_back(IndexBuild *build)
 {
 	const Sorter *sorter = build->load.sorter;
 
-	stats_count_fallback(sorter->device->name, sorter->failure_reason);
-	fallback_log_device(sorter->device->name, sorter->failure_reason, sorter->failure);
+	stats_count_fallback(device_names[sorter->device->kind], sorter->failure_reason);
+	fallback_log_device(device_names[sorter->device->kind], sorter->failure_reason, sorter->failure);
 	release_sorter(build);
 	load_report_total(0);
 }
@@ -251,7 +252,7 @@ report_stages(const IndexBuild *build)
 		(errmsg_internal(
 			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, loaded by %d, feed %.0f ms, sort %.0f ms, load %.0f ms, "
 			"%zu kB of memory, " UINT64_FORMAT " kB of temporary files",
-			index_name(build->load.heap, build->load.index), build->load.sorter->device->name,
+			index_name(build->load.heap, build->load.index), device_names[build->load.sorter->device->kind],
 			build->feed.index_tuples, stats->processes, build->feed.is_loaded ? build->feed.loaders : 1,
 			Max(build->sorted_ms - sort_ms, 0), sort_ms, stopwatch_ms(build->watch) - build->sorted_ms,
 			stats->peak_memory / 1024, stats->disk_bytes / 1024)));
@@ -277,7 +278,7 @@ run_build(IndexBuild *build)
 	build->load.key = index_key_create(build->load.index);
 	build->shape = build_shape(build->load.heap, build->load.index, build->load.key,
 							   1 + build->load.info->ii_ParallelWorkers);
-	device = build_uses_gpu(&build->shape) ? &sort_device_cuda : &sort_device_cpu;
+	device = sort_devices[build_device(&build->shape)];
 	while (!feed_and_sort(build, device) || !read_first(build, &first))
 	{
 		fall_back(build);
@@ -285,7 +286,7 @@ run_build(IndexBuild *build)
 	}
 	if (!build->feed.is_loaded)
 		load_alone(&build->load, first, build->feed.index_tuples);
-	stats_count_index_build(build->load.sorter->device->name);
+	stats_count_index_build(device_names[build->load.sorter->device->kind]);
 	report_stages(build);
 	release_sorter(build);
 }

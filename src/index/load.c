@@ -139,7 +139,7 @@ check_failure(const Load *load)
 		return;
 	ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR),
 					errmsg("the sort for index \"%s\" on device \"%s\" could not be completed",
-						   RelationGetRelationName(load->index), load->sorter->device->name),
+						   RelationGetRelationName(load->index), device_names[load->sorter->device->kind]),
 					errdetail("Reason: %s.", load->sorter->failure),
 					errhint("Build the index again, or set gpusort.backend to \"cpu\".")));
 }

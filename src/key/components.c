@@ -21,8 +21,8 @@
  * A value says itself of which type it is, and PostgreSQL's comparisons believe it.  Keys are made for the
  * type that the plan has; a function of some extension could return something else.
  */
-void
-sort_key_check_type(const SortKeyColumn *col, Oid expected, Oid found)
+static void
+check_type(const SortKeyColumn *col, Oid expected, Oid found)
 {
 	if (unlikely(found != expected))
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -65,7 +65,7 @@ sort_key_append_array(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 	const char *at = ARR_DATA_PTR(array);
 	const uint8 *nulls = ARR_NULLBITMAP(array);
 
-	sort_key_check_type(col, components->element_type, ARR_ELEMTYPE(array));
+	check_type(col, components->element_type, ARR_ELEMTYPE(array));
 	for (int i = 0; i < count; i++)
 	{
 		if (nulls != NULL && att_isnull(i, nulls))
@@ -98,7 +98,7 @@ sort_key_append_record(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 	if (sort_key_is_outdated(col))
 		col->components->follow(col);
 	record = (HeapTupleHeader) sort_key_unpack(key, col, value);
-	sort_key_check_type(col, col->type, HeapTupleHeaderGetTypeId(record));
+	check_type(col, col->type, HeapTupleHeaderGetTypeId(record));
 	tuple.t_len = HeapTupleHeaderGetDatumLength(record);
 	tuple.t_data = record;
 	count = components->ncolumns;
@@ -139,7 +139,7 @@ sort_key_append_range(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 	RangeBound upper;
 	bool empty;
 
-	sort_key_check_type(col, col->type, RangeTypeGetOid(range));
+	check_type(col, col->type, RangeTypeGetOid(range));
 	range_deserialize(col->components->range, range, &lower, &upper, &empty);
 	if (empty)
 	{
@@ -156,7 +156,7 @@ sort_key_append_multirange(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	MultirangeType *multirange = (MultirangeType *) sort_key_unpack(key, col, value);
 
-	sort_key_check_type(col, col->type, MultirangeTypeGetOid(multirange));
+	check_type(col, col->type, MultirangeTypeGetOid(multirange));
 	for (uint32 i = 0; i < multirange->rangeCount; i++)
 	{
 		RangeBound lower;

@@ -41,7 +41,4 @@ sort_key_is_outdated(const SortKeyColumn *col)
 	return unlikely(col->components->composite->tupDesc_identifier != col->components->version);
 }
 
-/* Raises an error if the type of a value is not that of its column. */
-extern void sort_key_check_type(const SortKeyColumn *col, Oid expected, Oid found);
-
 #endif /* GPUSORT_KEY_COMPONENTS_H */

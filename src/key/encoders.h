@@ -35,9 +35,6 @@ extern void sort_key_append_jsonb(SortKeyBuilder *key, SortKeyColumn *col, Datum
 /* text_search.c */
 extern void sort_key_append_tsvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
-/* extension.c */
-extern void sort_key_append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
-
 /* whole.c */
 extern void sort_key_append_whole(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 

@@ -24,17 +24,17 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
-#define INITIAL_SLOTS 16
+#define INITIAL_VALUES 16
 
-typedef struct EnumSlot
+typedef struct EnumValue
 {
 	Oid value;
 	uint32 order;
 	char status; /* simplehash.h's */
-} EnumSlot;
+} EnumValue;
 
-#define SH_PREFIX slots
-#define SH_ELEMENT_TYPE EnumSlot
+#define SH_PREFIX enum_values
+#define SH_ELEMENT_TYPE EnumValue
 #define SH_KEY_TYPE Oid
 #define SH_KEY value
 #define SH_HASH_KEY(table, key) murmurhash32(key)
@@ -47,21 +47,21 @@ typedef struct EnumSlot
 struct SortKeyEnum
 {
 	Oid type;
-	slots_hash *slots;
+	enum_values_hash *values;
 };
 
 static void
 add_value(SortKeyEnum *order, Oid value, uint32 position)
 {
 	bool found;
-	EnumSlot *slot = slots_insert(order->slots, value, &found);
+	EnumValue *known = enum_values_insert(order->values, value, &found);
 
-	if (found && slot->order != position)
+	if (found && known->order != position)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("values of type %s were renumbered while being sorted", format_type_be(order->type)),
 				 errhint("Retry the query.")));
-	slot->order = position;
+	known->order = position;
 }
 
 static void
@@ -91,7 +91,7 @@ sort_key_enum_create(Oid type)
 	SortKeyEnum *order = palloc0(sizeof(SortKeyEnum));
 
 	order->type = type;
-	order->slots = slots_create(CurrentMemoryContext, INITIAL_SLOTS, NULL);
+	order->values = enum_values_create(CurrentMemoryContext, INITIAL_VALUES, NULL);
 	read_values(order);
 	return order;
 }
@@ -99,43 +99,43 @@ sort_key_enum_create(Oid type)
 uint32
 sort_key_enum_order(SortKeyEnum *order, Oid value)
 {
-	EnumSlot *slot = slots_lookup(order->slots, value);
+	EnumValue *known = enum_values_lookup(order->values, value);
 
-	if (unlikely(slot == NULL))
+	if (unlikely(known == NULL))
 	{
 		read_values(order);
-		slot = slots_lookup(order->slots, value);
-		if (slot == NULL)
+		known = enum_values_lookup(order->values, value);
+		if (known == NULL)
 			elog(ERROR, "enum value %u not found in type %s", value, format_type_be(order->type));
 	}
-	return slot->order;
+	return known->order;
 }
 
 Oid
 sort_key_enum_newest(const SortKeyEnum *order)
 {
-	slots_iterator iterator;
-	const EnumSlot *slot;
+	enum_values_iterator iterator;
+	const EnumValue *known;
 	Oid newest = InvalidOid;
 
-	slots_start_iterate(order->slots, &iterator);
-	while ((slot = slots_iterate(order->slots, &iterator)) != NULL)
-		newest = Max(newest, slot->value);
+	enum_values_start_iterate(order->values, &iterator);
+	while ((known = enum_values_iterate(order->values, &iterator)) != NULL)
+		newest = Max(newest, known->value);
 	return newest;
 }
 
 uint64
 sort_key_enum_fingerprint(const SortKeyEnum *order, Oid newest)
 {
-	slots_iterator iterator;
-	const EnumSlot *slot;
+	enum_values_iterator iterator;
+	const EnumValue *known;
 	uint64 sum = 0;
 
-	slots_start_iterate(order->slots, &iterator);
-	while ((slot = slots_iterate(order->slots, &iterator)) != NULL)
+	enum_values_start_iterate(order->values, &iterator);
+	while ((known = enum_values_iterate(order->values, &iterator)) != NULL)
 	{
-		if (slot->value <= newest)
-			sum += hash_bytes_uint32_extended(slot->value, slot->order);
+		if (known->value <= newest)
+			sum += hash_bytes_uint32_extended(known->value, known->order);
 	}
 	return sum;
 }

@@ -18,6 +18,41 @@
 #include "key/encoders.h"
 #include "key/extension.h"
 
+/* ---------------------------------------------------------------- ltree */
+
+/* The type's format on disk, which pg_upgrade relies on: see contrib/ltree/ltree.h. */
+#define LABEL_HEADER sizeof(uint16)
+#define PATH_HEADER MAXALIGN(VARHDRSZ + sizeof(uint16))
+
+/* Less than any byte of a label. */
+#define PATH_END 0
+#define LABEL_END 1
+
+/*
+ * Labels compare as bytes, one after the other: each with an end behind it that is less than a continuation,
+ * and more than the end of the path.
+ */
+static void
+append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
+{
+	const char *path = VARDATA_ANY(sort_key_detoast(key, value)) - VARHDRSZ;
+	const char *label = path + PATH_HEADER;
+	uint16 nlabels;
+
+	memcpy(&nlabels, path + VARHDRSZ, sizeof(nlabels));
+	for (int i = 0; i < nlabels; i++)
+	{
+		uint16 len;
+
+		memcpy(&len, label, sizeof(len));
+		sort_key_append_terminated(key, label + LABEL_HEADER, len, LABEL_END);
+		label += MAXALIGN(LABEL_HEADER + len);
+	}
+	sort_key_append_byte(key, PATH_END);
+}
+
+/* ---------------------------------------------------------------- types */
+
 typedef struct ExtensionType
 {
 	const char *library; /* of the function */
@@ -27,7 +62,7 @@ typedef struct ExtensionType
 
 static const ExtensionType extension_types[] = {
 	{"citext", "citext_cmp", {InvalidOid, SORT_KEY_CITEXT, 0, sort_key_append_text}},
-	{"ltree", "ltree_cmp", {InvalidOid, SORT_KEY_LTREE, 0, sort_key_append_ltree}},
+	{"ltree", "ltree_cmp", {InvalidOid, SORT_KEY_LTREE, 0, append_ltree}},
 };
 
 /* ---------------------------------------------------------------- functions */
@@ -81,37 +116,4 @@ sort_key_find_extension_type(Oid function, Oid *builtin)
 		*builtin = fmgr_internal_function(text_attribute(tuple, Anum_pg_proc_prosrc));
 	ReleaseSysCache(tuple);
 	return type;
-}
-
-/* ---------------------------------------------------------------- ltree */
-
-/* The type's format on disk, which pg_upgrade relies on: see contrib/ltree/ltree.h. */
-#define LABEL_HEADER sizeof(uint16)
-#define PATH_HEADER MAXALIGN(VARHDRSZ + sizeof(uint16))
-
-/* Less than any byte of a label. */
-#define PATH_END 0
-#define LABEL_END 1
-
-/*
- * Labels compare as bytes, one after the other: each with an end behind it that is less than a continuation,
- * and more than the end of the path.
- */
-void
-sort_key_append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
-{
-	const char *path = VARDATA_ANY(sort_key_detoast(key, value)) - VARHDRSZ;
-	const char *label = path + PATH_HEADER;
-	uint16 nlabels;
-
-	memcpy(&nlabels, path + VARHDRSZ, sizeof(nlabels));
-	for (int i = 0; i < nlabels; i++)
-	{
-		uint16 len;
-
-		memcpy(&len, label, sizeof(len));
-		sort_key_append_terminated(key, label + LABEL_HEADER, len, LABEL_END);
-		label += MAXALIGN(LABEL_HEADER + len);
-	}
-	sort_key_append_byte(key, PATH_END);
 }

@@ -17,22 +17,13 @@
  * by one, those of files are collapsed some at a time, and once they don't pay the rest is left to small
  * ones.
  *
- * madvise (MADV_POPULATE_WRITE) makes small pages and maps them, a page at a time.  In a file it is quicker
- * to write zeros first: then the kernel maps sixteen pages at once, as it does with pages of a file that
- * there are already and that are read.  A shared mapping that may be written to needs no second look when it
- * is.  256 MB, one process with a file of its own, in milliseconds (two cores, Linux 6.18, by hand): madvise
- * alone 150, after fallocate 125, zeros 88.  Pages that fallocate makes are cleared when they are mapped, so
- * they are mapped one by one.
- *
- * To write to a file takes its lock, so processes that do so in one file wait for each other: they are left
- * to madvise.  So are huge pages where the setting gives them: the kernel makes them for a mapping that asks
- * for them, and not for who writes.
+ * madvise (MADV_POPULATE_WRITE) makes small pages and maps them.  Where the setting gives a file huge pages,
+ * it makes those, for a mapping that asks for them.
  */
 #include "postgres.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
@@ -56,12 +47,6 @@
 
 /* So many huge pages are collapsed at once. */
 #define COLLAPSED_MAX 4
-
-/* So many small pages are looked at, or written, at once. */
-#define PAGES_AT_ONCE 256
-
-/* Bytes that a kernel maps at once, unless somebody has set that up otherwise. */
-#define MAPPED_AT_ONCE ((Size) 64 * 1024)
 
 /* Newer than many a system's headers; a kernel that doesn't know them says so. */
 #ifndef MADV_POPULATE_WRITE
@@ -95,14 +80,6 @@ setting_has(const char *name, const char *value)
 	return strstr(setting, value) != NULL;
 }
 
-/* Does the machine give memory of files no huge pages, or doesn't it know them? */
-static bool
-setting_is_small(void)
-{
-	return setting_has("shmem_enabled", "[never]") || setting_has("shmem_enabled", "[deny]") ||
-		   !setting_has("shmem_enabled", "");
-}
-
 /* Does mincore say that a page is not there which nobody has made?  It need not tell everybody. */
 static bool
 mincore_tells(void)
@@ -118,17 +95,6 @@ mincore_tells(void)
 	return (present & 1) == 0;
 }
 
-/* Are pages of files small, made by writing to the files, and can it be told which there are? */
-static bool
-pages_are_small(void)
-{
-	static int known = -1;
-
-	if (known < 0)
-		known = setting_is_small() && mincore_tells();
-	return known;
-}
-
 /* Does the kernel collapse pages of files, and may there be huge ones of the size known here? */
 static bool
 can_collapse(void)
@@ -136,7 +102,7 @@ can_collapse(void)
 	static int known = -1;
 
 	if (known < 0)
-		known = pages_are_small() && madvise(NULL, 0, MADV_COLLAPSE) == 0 &&
+		known = mincore_tells() && madvise(NULL, 0, MADV_COLLAPSE) == 0 &&
 				!setting_has("enabled", "[never]") && setting_has("shmem_enabled", "[never]") &&
 				setting_has("hpage_pmd_size", "2097152\n");
 	return known;
@@ -220,80 +186,13 @@ file_of(const Memfds *files, const char *address, Size *offset)
 	return files->fds[(address - files->address) / files->size];
 }
 
-/* What a part of a file has. */
-typedef enum Contents
-{
-	NO_PAGES,
-	SOME_PAGES,
-	ALL_PAGES
-} Contents;
-
-static Contents
-contents_of(char *address, Size size)
-{
-	unsigned char present[PAGES_AT_ONCE];
-	Size npages = size / SMALL_PAGE_SIZE;
-	Size npresent = 0;
-
-	for (Size first = 0; first < npages; first += PAGES_AT_ONCE)
-	{
-		Size n = Min(npages - first, PAGES_AT_ONCE);
-
-		if (mincore(address + first * SMALL_PAGE_SIZE, n * SMALL_PAGE_SIZE, present) != 0)
-			return SOME_PAGES;
-		for (Size i = 0; i < n; i++)
-			npresent += present[i] & 1;
-	}
-	if (npresent == 0)
-		return NO_PAGES;
-	return npresent == npages ? ALL_PAGES : SOME_PAGES;
-}
-
-/* Makes pages where there are none. */
-static bool
-write_zeros(int fd, Size offset, Size size)
-{
-	static char zeros[SMALL_PAGE_SIZE];
-	struct iovec parts[PAGES_AT_ONCE];
-	Size done = 0;
-
-	for (int i = 0; i < PAGES_AT_ONCE; i++)
-		parts[i] = (struct iovec){zeros, sizeof(zeros)};
-	while (done < size)
-	{
-		Size count = Min((size - done) / sizeof(zeros), PAGES_AT_ONCE);
-		ssize_t written = pwritev(fd, parts, count, offset + done);
-
-		if (written <= 0)
-			return false;
-		done += TYPEALIGN_DOWN(sizeof(zeros), (Size) written);
-	}
-	return true;
-}
-
-/* Maps pages that there are. */
-static void
-touch(const char *address, Size size)
-{
-	for (Size at = 0; at < size; at += MAPPED_AT_ONCE)
-		(void) *(volatile const char *) (address + at);
-}
-
 /* Has the kernel make and map small pages, or whatever it makes for a mapping that asks for huge ones. */
 static bool
-make_small_pages(const Memfds *files, char *address, Size size, bool alone)
+make_small_pages(const Memfds *files, char *address, Size size)
 {
-	Contents contents = alone && pages_are_small() ? contents_of(address, size) : SOME_PAGES;
 	Size offset;
 	int fd = file_of(files, address, &offset);
 
-	if (contents != SOME_PAGES)
-	{
-		if (contents == NO_PAGES && !write_zeros(fd, offset, size))
-			return false;
-		touch(address, size);
-		return true;
-	}
 	if (madvise(address, size, MADV_POPULATE_WRITE) == 0)
 		return true;
 	/* a kernel that does not know it: at least there is memory */
@@ -334,7 +233,7 @@ provide_first(const Memfds *files, char *address, Size size, bool alone)
 	huge = make_huge_pages(address, size + (alone ? bytes_ahead(files, address, size) : 0));
 	if (huge > 0)
 		return Min(huge, size);
-	return make_small_pages(files, address, small, alone) ? small : 0;
+	return make_small_pages(files, address, small) ? small : 0;
 }
 
 /* Has pages be there, whole ones. */
@@ -373,15 +272,8 @@ pages_provide_private(char *memory, Size size)
 bool
 pages_provide_shared(const Memfds *files, char *memory, Size size, bool alone)
 {
-	char *end = memory + size;
 	char *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, memory);
-	char *to = (char *) TYPEALIGN(SMALL_PAGE_SIZE, end);
-	char *own_from = (char *) TYPEALIGN(SMALL_PAGE_SIZE, memory);
-	char *own_to = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, end);
+	char *to = (char *) TYPEALIGN(SMALL_PAGE_SIZE, memory + size);
 
-	/* the pages at the ends may hold something of others */
-	if (!alone || own_from >= own_to)
-		return provide(files, from, to, false);
-	return provide(files, from, own_from, false) && provide(files, own_from, own_to, true) &&
-		   provide(files, own_to, to, false);
+	return provide(files, from, to, alone);
 }

@@ -17,6 +17,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "base/devices.h"
 #include "base/result_rows.h"
 #include "monitor/counters.h"
 
@@ -41,14 +42,10 @@ typedef struct DeviceCounters
 	double wait_ms;
 } DeviceCounters;
 
-static const char *const device_names[] = {"cpu", "cuda"};
-
-#define NDEVICES lengthof(device_names)
-
 /* All that a reset sets to zero. */
 typedef struct Counters
 {
-	DeviceCounters devices[NDEVICES];
+	DeviceCounters devices[DEVICES];
 	uint64 declined[DECLINED_REASONS];
 	TimestampTz reset_at;
 } Counters;
@@ -115,7 +112,7 @@ stats_shmem_init(void)
 static DeviceCounters *
 counters_of(const char *device)
 {
-	for (int i = 0; i < NDEVICES; i++)
+	for (int i = 0; i < DEVICES; i++)
 	{
 		if (strcmp(device_names[i], device) == 0)
 			return &memory->counters.devices[i];
@@ -287,7 +284,7 @@ gpusort_stat_get(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = result_rows_begin(fcinfo, column_types, COLUMNS);
 	Counters counters = read_counters();
 
-	for (int i = 0; i < NDEVICES; i++)
+	for (int i = 0; i < DEVICES; i++)
 		put_device(result, device_names[i], &counters.devices[i], counters.reset_at);
 	put_postgresql(result, &counters);
 	return (Datum) 0;
@@ -300,8 +297,8 @@ gpusort_stat_get_queue(PG_FUNCTION_ARGS)
 	static const Oid types[] = {TEXTOID, INT8OID, INT8OID, FLOAT8OID};
 	ReturnSetInfo *result = result_rows_begin(fcinfo, types, lengthof(types));
 	Counters counters = read_counters();
-	const DeviceCounters *device = &counters.devices[NDEVICES - 1];
-	Datum values[] = {CStringGetTextDatum(device_names[NDEVICES - 1]), Int64GetDatum(device->waits),
+	const DeviceCounters *device = &counters.devices[DEVICES - 1];
+	Datum values[] = {CStringGetTextDatum(device_names[DEVICES - 1]), Int64GetDatum(device->waits),
 					  Int64GetDatum(device->waits_given_up), result_milliseconds(device->wait_ms)};
 	bool nulls[lengthof(types)] = {false};
 

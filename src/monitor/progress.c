@@ -2,17 +2,17 @@
  * monitor/progress.c
  *		How far running sorts are, for the view pg_stat_progress_gpusort.
  *
- * A process has a list of its running sorts, and one slot in which it shows the one that last entered a
+ * A process has a list of its running sorts, and one display in which it shows the one that last entered a
  * phase: of a sort above another, that is the lower one until it returns its rows, then the upper one.  When
- * that ends it is the one that began last.  The slots are in shared memory, one a process, if the library is
- * in shared_preload_libraries; else each process has one that nobody else sees.
+ * that ends it is the one that began last.  The displays are in shared memory, one a process, if the library
+ * is in shared_preload_libraries; else each process has one that nobody else sees.
  *
- * Whoever writes to a slot or reads it holds its spinlock.  That is some times a second: rows are noted by
- * the thousand.  Parallel workers that feed a sort add their rows to the slot of their leader, in fields of
- * their own.
+ * Whoever writes to a display or reads it holds its spinlock.  That is some times a second: rows are noted by
+ * the thousand.  Parallel workers that feed a sort add their rows to the display of their leader, in fields
+ * of their own.
  *
  * A sort leaves the list with the memory context that its Progress is in, so after any error; a process that
- * exits clears its slot.
+ * exits clears its display.
  */
 #include "postgres.h"
 
@@ -37,7 +37,7 @@
 
 PG_FUNCTION_INFO_V1(gpusort_stat_get_progress);
 
-/* What a slot shows. */
+/* What a display shows. */
 typedef struct ProgressState
 {
 	int pid; /* 0: nothing */
@@ -60,12 +60,12 @@ typedef struct ProgressOfWorkers
 	uint64 bytes_in;
 } ProgressOfWorkers;
 
-typedef struct ProgressSlot
+typedef struct ProgressDisplay
 {
 	slock_t mutex; /* of all the rest */
 	ProgressState state;
 	ProgressOfWorkers workers;
-} ProgressSlot;
+} ProgressDisplay;
 
 struct Progress
 {
@@ -87,18 +87,18 @@ static const char *const phase_names[] = {[PROGRESS_WAITING] = "waiting for devi
 
 StaticAssertDecl(lengthof(phase_names) == PROGRESS_PHASES, "every phase has a name");
 
-static ProgressSlot local_slot;
-static ProgressSlot *shared_slots; /* MaxBackends of them; NULL: there is only the local one */
+static ProgressDisplay local_display;
+static ProgressDisplay *shared_displays; /* MaxBackends of them; NULL: there is only the local one */
 
 static Progress *running; /* this process's sorts, the last one begun first */
-static Progress *shown;	  /* the one in the slot, or NULL */
+static Progress *shown;	  /* the one in the display, or NULL */
 
-/* ---------------------------------------------------------------- slots */
+/* ---------------------------------------------------------------- displays */
 
 Size
 progress_shmem_size(void)
 {
-	return mul_size(MaxBackends, sizeof(ProgressSlot));
+	return mul_size(MaxBackends, sizeof(ProgressDisplay));
 }
 
 void
@@ -106,75 +106,75 @@ progress_shmem_init(void)
 {
 	bool found;
 
-	shared_slots = ShmemInitStruct("gpusort progress", progress_shmem_size(), &found);
+	shared_displays = ShmemInitStruct("gpusort progress", progress_shmem_size(), &found);
 	if (found)
 		return;
-	memset(shared_slots, 0, progress_shmem_size());
+	memset(shared_displays, 0, progress_shmem_size());
 	for (int i = 0; i < MaxBackends; i++)
-		SpinLockInit(&shared_slots[i].mutex);
+		SpinLockInit(&shared_displays[i].mutex);
 }
 
-static ProgressSlot *
-my_slot(void)
+static ProgressDisplay *
+my_display(void)
 {
-	return shared_slots != NULL ? &shared_slots[MyProcNumber] : &local_slot;
+	return shared_displays != NULL ? &shared_displays[MyProcNumber] : &local_display;
 }
 
 static void
-clear_slot(void)
+clear_display(void)
 {
-	ProgressSlot *slot = my_slot();
+	ProgressDisplay *display = my_display();
 
-	SpinLockAcquire(&slot->mutex);
-	slot->state.pid = 0;
-	SpinLockRelease(&slot->mutex);
+	SpinLockAcquire(&display->mutex);
+	display->state.pid = 0;
+	SpinLockRelease(&display->mutex);
 	shown = NULL;
 }
 
 static void
-clear_slot_at_exit(int code, Datum arg)
+clear_display_at_exit(int code, Datum arg)
 {
-	clear_slot();
+	clear_display();
 }
 
 /*
- * Gets the slot ready for a process's first sort.  That may be within REPACK (CONCURRENTLY), which takes back
- * a callback of before_shmem_exit() when it has ended, and fails if that is not the latest: so none is added
- * there.
+ * Gets the display ready for a process's first sort.  That may be within REPACK (CONCURRENTLY), which takes
+ * back a callback of before_shmem_exit() when it has ended, and fails if that is not the latest: so none is
+ * added there.
  */
 static void
-prepare_slot(void)
+prepare_display(void)
 {
 	static bool prepared = false;
 
 	if (prepared)
 		return;
 	prepared = true;
-	if (shared_slots != NULL)
-		on_shmem_exit(clear_slot_at_exit, (Datum) 0);
+	if (shared_displays != NULL)
+		on_shmem_exit(clear_display_at_exit, (Datum) 0);
 	else
-		SpinLockInit(&local_slot.mutex);
+		SpinLockInit(&local_display.mutex);
 }
 
-/* Puts the sort into the slot, in place of another or of what it was before. */
+/* Puts the sort into the display, in place of another or of what it was before. */
 static void
 show(Progress *progress)
 {
-	ProgressSlot *slot = my_slot();
+	ProgressDisplay *display = my_display();
 
-	SpinLockAcquire(&slot->mutex);
+	SpinLockAcquire(&display->mutex);
 	if (shown != progress)
 	{
 		if (shown != NULL)
-			shown->workers = slot->workers;
-		slot->workers = progress->workers;
+			shown->workers = display->workers;
+		display->workers = progress->workers;
 		shown = progress;
 	}
-	slot->state = progress->state;
-	SpinLockRelease(&slot->mutex);
+	display->state = progress->state;
+	SpinLockRelease(&display->mutex);
 }
 
-/* Brings the slot up to date, if it shows this sort or none. */
+/* Brings the display up to date, if it shows this sort or none. */
 static void
 update(Progress *progress)
 {
@@ -204,7 +204,7 @@ progress_create(void)
 void
 progress_start(Progress *progress, const char *device, double expected_rows, int processes)
 {
-	prepare_slot();
+	prepare_display();
 	progress_end(progress);
 	progress->sorter = NULL;
 	progress->workers = (ProgressOfWorkers){0};
@@ -257,7 +257,7 @@ progress_end(Progress *progress)
 	progress->running = false;
 	if (shown != progress)
 		return;
-	clear_slot();
+	clear_display();
 	if (running != NULL)
 		show(running);
 }
@@ -295,15 +295,15 @@ static void
 note_fed_to_leader(uint64 rows, uint64 bytes)
 {
 	PGPROC *leader = MyProc->lockGroupLeader;
-	ProgressSlot *slot;
+	ProgressDisplay *display;
 
-	if (shared_slots == NULL || leader == NULL || leader == MyProc)
+	if (shared_displays == NULL || leader == NULL || leader == MyProc)
 		return;
-	slot = &shared_slots[GetNumberFromPGProc(leader)];
-	SpinLockAcquire(&slot->mutex);
-	slot->workers.rows_in += rows;
-	slot->workers.bytes_in += bytes;
-	SpinLockRelease(&slot->mutex);
+	display = &shared_displays[GetNumberFromPGProc(leader)];
+	SpinLockAcquire(&display->mutex);
+	display->workers.rows_in += rows;
+	display->workers.bytes_in += bytes;
+	SpinLockRelease(&display->mutex);
 }
 
 void
@@ -375,20 +375,20 @@ put_sort(ReturnSetInfo *result, const ProgressState *state, const ProgressOfWork
 Datum
 gpusort_stat_get_progress(PG_FUNCTION_ARGS)
 {
-	ProgressSlot *slots = shared_slots != NULL ? shared_slots : &local_slot;
-	int nslots = shared_slots != NULL ? MaxBackends : 1;
+	ProgressDisplay *displays = shared_displays != NULL ? shared_displays : &local_display;
+	int ndisplays = shared_displays != NULL ? MaxBackends : 1;
 
-	prepare_slot();
+	prepare_display();
 	(void) result_rows_begin(fcinfo, column_types, COLUMNS);
-	for (int i = 0; i < nslots; i++)
+	for (int i = 0; i < ndisplays; i++)
 	{
 		ProgressState state;
 		ProgressOfWorkers workers;
 
-		SpinLockAcquire(&slots[i].mutex);
-		state = slots[i].state;
-		workers = slots[i].workers;
-		SpinLockRelease(&slots[i].mutex);
+		SpinLockAcquire(&displays[i].mutex);
+		state = displays[i].state;
+		workers = displays[i].workers;
+		SpinLockRelease(&displays[i].mutex);
 		if (state.pid != 0)
 			put_sort((ReturnSetInfo *) fcinfo->resultinfo, &state, &workers);
 	}

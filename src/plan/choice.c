@@ -17,6 +17,9 @@
 #include "plan/cost.h"
 #include "plan/likely_rows.h"
 #include "plan/plan_walk.h"
+#include "plan/predict.h"
+#include "plan/predict_gpusort.h"
+#include "plan/predict_postgres.h"
 #include "plan/rank_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
@@ -30,7 +33,7 @@ sort_has_rows_enough(double rows)
 		   (gpusort_mode == GPUSORT_MODE_AUTO && rows >= gpusort_min_rows);
 }
 
-bool
+static bool
 sort_worth_taking(double rows, Declined *why_not)
 {
 	if (gpusort_mode == GPUSORT_MODE_OFF)

@@ -15,9 +15,6 @@
 /* Do the settings allow a sort of `rows` rows (an estimate), if its keys allow it? */
 extern bool sort_has_rows_enough(double rows);
 
-/* Is a sort of `rows` rows worth taking?  If not, *why_not says why. */
-extern bool sort_worth_taking(double rows, Declined *why_not);
-
 /*
  * Does a list of output columns compute one volatile expression twice?  setrefs.c finds the columns of a
  * custom scan by comparing expressions, and would confuse the two.

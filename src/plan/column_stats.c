@@ -122,16 +122,11 @@ static Remembered known = {.entries = NIL};
 static void
 remember_stats(const PlannerInfo *root, Node *expr, const ColumnStats *stats)
 {
-	MemoryContext before = MemoryContextSwitchTo(root->planner_cxt);
-	KnownStats *entry = palloc(sizeof(*entry));
+	KnownStats *entry = MemoryContextAlloc(root->planner_cxt, sizeof(*entry));
 
-	/* the genetic optimizer forgets what it made for one order of joins */
-	*entry = (KnownStats){.root = root,
-						  .expr = before == root->planner_cxt ? expr : copyObject(expr),
-						  .stats = *stats};
+	*entry = (KnownStats){.root = root, .expr = lasting_node(root->planner_cxt, expr), .stats = *stats};
 	(void) remembered_in(&known, root->planner_cxt);
 	remember(&known, entry);
-	MemoryContextSwitchTo(before);
 }
 
 ColumnStats

@@ -10,17 +10,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-typedef struct ColumnStats
-{
-	double width;	 /* bytes of a value on average */
-	double distinct; /* number of different values; 0: not known, perhaps all differ */
-	/* correlation with the order of the table: 1 ascending, -1 descending */
-	double correlation;
-	/* the row of pg_statistic; table is InvalidOid if there is no row, or the user may not see its values */
-	Oid table;
-	AttrNumber column;
-	bool inherited;
-} ColumnStats;
+#include "plan/column_values.h"
 
 /* A value of a column, with shares of all rows. */
 typedef struct SampleValue

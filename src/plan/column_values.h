@@ -10,9 +10,21 @@
 
 #include "postgres.h"
 
+#include "access/attnum.h"
 #include "nodes/pg_list.h"
 
-#include "plan/column_stats.h"
+/* The statistics of a column; column_stats.h finds them. */
+typedef struct ColumnStats
+{
+	double width;	 /* bytes of a value on average */
+	double distinct; /* number of different values; 0: not known, perhaps all differ */
+	/* correlation with the order of the table: 1 ascending, -1 descending */
+	double correlation;
+	/* the row of pg_statistic; table is InvalidOid if there is no row, or the user may not see its values */
+	Oid table;
+	AttrNumber column;
+	bool inherited;
+} ColumnStats;
 
 /*
  * Returns the number of different beginnings of `bytes` bytes of strings; 0: not known, perhaps as many as

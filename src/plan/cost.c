@@ -27,6 +27,9 @@
 
 #include "base/guc.h"
 #include "plan/cost.h"
+#include "plan/predict.h"
+#include "plan/predict_gpusort.h"
+#include "plan/predict_postgres.h"
 #include "plan/shape.h"
 
 double

@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-#include "plan/predict.h"
+#include "plan/predict_terms.h"
 #include "plan/rival.h"
 
 /*

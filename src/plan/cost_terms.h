@@ -8,7 +8,7 @@
  *
  * "It" in "a byte of it" is the thing that the line before counts.  "The same, more" is an additional time
  * for the term with whose name this name begins, as PG_TIE for PG_TIE_FAR and RETURN for RETURN_SHARED; for
- * HASH_STRING the term is HASH_COLUMN.  "A cache" is CACHE_BYTES of predict.c.
+ * HASH_STRING the term is HASH_COLUMN.  "A cache" is CACHE_BYTES of predict_terms.c.
  *
  * The sources of the figures; files are in bench/results.
  *

@@ -9,7 +9,7 @@
 
 #include "nodes/primnodes.h"
 
-#include "plan/column_stats.h"
+#include "plan/column_values.h"
 
 /* Finds the statistics of a column in the expression. */
 typedef ColumnStats (*StatsOfVar)(Var *var, void *context);

@@ -9,92 +9,102 @@
 
 #include <limits.h>
 
-#include "base/guc.h"
 #include "plan/cost.h"
+#include "plan/devices.h"
 #include "plan/forecast.h"
+#include "plan/predict.h"
 #include "plan/shape.h"
 #include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
-#include "service/state.h"
 
 /*
- * A GPU may take as much longer than the cpu device: rows are expected too few more often than too many, and
- * with more of them it is soon the faster one.
+ * Another device may take as much longer than the cpu device: rows are expected too few more often than too
+ * many, and with more of them it is soon the faster one.
  */
-#define GPU_SHARE 1.035
+#define OTHER_SHARE 1.035
 
 /* ---------------------------------------------------------------- devices */
 
 static double
-ms_on(const SortShape *shape, bool on_gpu)
+ms_on(const SortShape *shape, DeviceKind device)
 {
 	SortShape there = *shape;
 
-	there.on_gpu = on_gpu;
+	there.device = device;
 	return sort_time_total(&there, predict_gpusort(&there));
 }
 
 /*
- * Is the cuda device to be expected the faster one, whatever the settings say, beside what its input takes,
- * if the cpu device takes so long?  No card sorts by keys that do not say the order.
+ * The device that is expected to be the fastest one of the usable devices, beside what its input takes, if
+ * the cpu device takes so long.
  */
-static bool
-is_faster_than(const SortShape *shape, double input_ms, double cpu_ms)
+static DeviceKind
+fastest_device(const SortShape *shape, double input_ms, double cpu_ms)
 {
-	double share = shape->wanted >= 0 ? 1 : GPU_SHARE;
+	DeviceKind fastest = DEVICE_CPU;
+	double least = (shape->wanted >= 0 ? 1 : OTHER_SHARE) * (input_ms + cpu_ms);
 
-	return !shape->verified && input_ms + ms_on(shape, true) < share * (input_ms + cpu_ms);
-}
+	for (DeviceKind device = DEVICE_CPU + 1; device < DEVICES; device++)
+	{
+		double ms;
 
-static bool
-is_faster_on_gpu(const SortShape *shape, double input_ms)
-{
-	return !shape->verified && is_faster_than(shape, input_ms, ms_on(shape, false));
+		if (!device_is_usable(device, shape->verified, shape->beside))
+			continue;
+		ms = input_ms + ms_on(shape, device);
+		if (ms < least)
+		{
+			fastest = device;
+			least = ms;
+		}
+	}
+	return fastest;
 }
 
 /*
- * How many rows a LIMIT must want, at least, for the cuda device to be expected to be the faster one, to a
- * power of 2; 0: whatever it wants, -1: never.  The planner has to guess what many a LIMIT wants; when the
- * sort begins it is known.
+ * The fastest device if a LIMIT wants all rows, and the number of rows, to a power of 2, from which on it is
+ * the fastest one.  The planner has to guess what many a LIMIT wants; when the sort begins it is known.
  */
-static double
-rows_for_gpu(const SortShape *shape, double input_ms)
+static void
+forecast_limits(const SortShape *shape, double input_ms, SortExpected *expected)
 {
 	SortShape limited = *shape;
-	double least = -1;
 
-	if (!sort_may_use_gpu() || shape->verified)
-		return -1;
-	for (double wanted = Max(1, shape->rows); wanted >= 1; wanted /= 2)
+	if (!device_is_open(shape->verified, shape->beside))
+		return; /* that is the cpu device */
+	limited.wanted = Max(1, shape->rows);
+	expected->limited = fastest_device(&limited, input_ms, ms_on(&limited, DEVICE_CPU));
+	for (double wanted = limited.wanted; expected->limited != DEVICE_CPU && wanted >= 1; wanted /= 2)
 	{
 		limited.wanted = wanted;
-		if (!is_faster_on_gpu(&limited, input_ms))
-			return least;
-		least = wanted;
+		if (fastest_device(&limited, input_ms, ms_on(&limited, DEVICE_CPU)) != expected->limited)
+			return;
+		expected->limited_from = wanted / 2 >= 1 ? wanted : 0;
 	}
-	return 0;
 }
 
 SortExpected
 forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms)
 {
-	double cpu_ms = ms_on(shape, false);
+	double cpu_ms = ms_on(shape, DEVICE_CPU);
+	SortExpected expected = {.device = fastest_device(shape, input_ms, cpu_ms),
+							 .key_bytes = (int) Min(shape->key_bytes, INT_MAX),
+							 .ms = shape->device == DEVICE_CPU ? cpu_ms : ms_on(shape, shape->device),
+							 .postgres_ms = postgres_ms,
+							 .cpu_ms = cpu_ms};
 
-	return (SortExpected){.faster_on_gpu = sort_may_use_gpu() && is_faster_than(shape, input_ms, cpu_ms),
-						  .rows_for_gpu = rows_for_gpu(shape, input_ms),
-						  .key_bytes = (int) Min(shape->key_bytes, INT_MAX),
-						  .ms = shape->on_gpu ? ms_on(shape, true) : cpu_ms,
-						  .postgres_ms = postgres_ms,
-						  .cpu_ms = cpu_ms};
+	forecast_limits(shape, input_ms, &expected);
+	return expected;
 }
 
-/* Of those that the settings allow. */
-static bool
-choose_gpu(const SortShape *shape)
+/* Of the devices that the settings allow. */
+static DeviceKind
+choose_device(const SortShape *shape)
 {
-	if (!sort_may_use_gpu() || shape->verified || shape->beside > 0)
-		return false;
-	return gpusort_backend == GPUSORT_BACKEND_CUDA || is_faster_on_gpu(shape, 0);
+	DeviceKind fastest = DEVICE_CPU;
+
+	if (device_is_open(shape->verified, shape->beside))
+		fastest = fastest_device(shape, 0, ms_on(shape, DEVICE_CPU));
+	return device_or_allowed(fastest, shape->verified, shape->beside);
 }
 
 /* ---------------------------------------------------------------- who reads it */
@@ -192,8 +202,8 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	if (!possible)
 		return false;
 	forecast->shape = shape_for_gpusort(&forecast->postgres_shape);
-	forecast->shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
-	forecast->shape.on_gpu = choose_gpu(&forecast->shape);
+	forecast->shape.device_memory = device_memory_of_sort();
+	forecast->shape.device = choose_device(&forecast->shape);
 	forecast->ours = predict_gpusort(&forecast->shape);
 	forecast->expected = forecast_gpusort(&forecast->shape, 0, postgres_ms);
 	return true;

@@ -9,7 +9,7 @@
 
 #include "nodes/plannodes.h"
 
-#include "plan/predict.h"
+#include "plan/predict_terms.h"
 #include "plan/sort_plan.h"
 
 typedef struct SortForecast

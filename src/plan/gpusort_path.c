@@ -26,14 +26,16 @@
 #include "key/supported.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
+#include "plan/devices.h"
 #include "plan/forecast.h"
 #include "plan/gpusort_path.h"
 #include "plan/own_scan.h"
 #include "plan/plan_walk.h"
+#include "plan/predict.h"
+#include "plan/predict_gpusort.h"
 #include "plan/remembered.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
-#include "service/state.h"
 
 /* A path, with what its plan will be made of: few paths become plans. */
 typedef struct GpuSortPath
@@ -217,14 +219,15 @@ known_columns(const SortToOffer *sort, const Suppliers *suppliers)
 	bool is_child = IS_OTHER_REL(sort->input->parent);
 	KnownColumns *entry = is_child ? NULL : find_known(sort, suppliers->exprs);
 	MemoryContext before;
+	List *exprs;
 
 	if (entry != NULL)
 		return entry;
+	exprs = lasting_node(sort->root->planner_cxt, suppliers->exprs);
 	before = MemoryContextSwitchTo(sort->root->planner_cxt);
 	entry = palloc0(sizeof(*entry));
 	entry->pathkeys = list_copy(sort->pathkeys);
-	/* the genetic optimizer forgets what it made for one order of joins */
-	entry->exprs = before == sort->root->planner_cxt ? suppliers->exprs : copyObject(suppliers->exprs);
+	entry->exprs = exprs;
 	describe_columns(sort, suppliers, entry);
 	if (!is_child)
 		remember(&known, entry);
@@ -256,7 +259,7 @@ describe_sort(const SortToOffer *sort, SortShape *shape)
 	shape_set_rows(shape, list_length(target->exprs), columns, &entry->first,
 				   path_below_projection(sort->input)->pathtype == T_SeqScan);
 	shape->wanted = sort->wanted;
-	shape->device_memory = guc_sort_device_memory(gpu_service_device_memory());
+	shape->device_memory = device_memory_of_sort();
 	return true;
 }
 
@@ -273,7 +276,7 @@ typedef struct Candidate
 
 /* Predicts a GpuSort on one device, by several processes over a partial path; keeps the fastest so far. */
 static void
-consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path *partial, bool on_gpu,
+consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path *partial, DeviceKind device,
 				   Candidate *best)
 {
 	Candidate candidate = {.partial = partial,
@@ -285,7 +288,7 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
 	candidate.shape = shape_for_gpusort(&candidate.shape);
 	candidate.shape.returned_alone = !sort->root->glob->parallelModeOK;
-	candidate.shape.on_gpu = on_gpu;
+	candidate.shape.device = device;
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, candidate.input);
 	if (gpusort_mode == GPUSORT_MODE_AUTO && !is_worth_files(candidate.time.wanted, yardstick->time.wanted) &&
 		cost_writes_more(yardstick, &candidate.shape))
@@ -294,19 +297,19 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 		*best = candidate;
 }
 
-/* The fastest on the devices that the settings allow; a card sorts only by keys that say the order. */
+/* The fastest on the devices that the settings allow. */
 static Candidate
 fastest_candidate(const SortToOffer *sort, const CostYardstick *yardstick)
 {
 	Candidate best = {.input = NULL};
-	bool with_gpu = sort_may_use_gpu() && !yardstick->shape.verified;
-	bool with_cpu = !with_gpu || gpusort_backend != GPUSORT_BACKEND_CUDA;
 
-	for (int on_gpu = with_cpu ? 0 : 1; on_gpu <= (with_gpu ? 1 : 0); on_gpu++)
+	for (DeviceKind device = DEVICE_CPU; device < DEVICES; device++)
 	{
-		consider_candidate(sort, yardstick, NULL, on_gpu, &best);
+		if (!device_is_allowed(device, yardstick->shape.verified, yardstick->shape.beside))
+			continue;
+		consider_candidate(sort, yardstick, NULL, device, &best);
 		if (sort->partial != NULL)
-			consider_candidate(sort, yardstick, sort->partial, on_gpu, &best);
+			consider_candidate(sort, yardstick, sort->partial, device, &best);
 	}
 	return best;
 }

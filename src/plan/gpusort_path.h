@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-#include "plan/predict.h"
+#include "plan/sort_shape.h"
 #include "plan/rival.h"
 
 /* A sort that a GpuSort might do. */

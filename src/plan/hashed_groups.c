@@ -26,6 +26,8 @@
 #include "base/guc.h"
 #include "plan/cost.h"
 #include "plan/hashed_groups.h"
+#include "plan/predict.h"
+#include "plan/predict_gpusort.h"
 #include "plan/predict_groups.h"
 
 /*

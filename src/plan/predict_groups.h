@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "plan/predict.h"
+#include "plan/predict_terms.h"
 
 /* Groups of rows, which may be sorted by the grouping columns. */
 typedef struct GroupShape

@@ -18,7 +18,7 @@
 #include "access/htup_details.h"
 
 #include "base/pg_compat.h"
-#include "plan/predict.h"
+#include "plan/predict_postgres.h"
 
 /* Bytes a row takes in memory besides its tuple: an entry to sort, and what the allocator keeps. */
 #define SORT_ENTRY_BYTES 24

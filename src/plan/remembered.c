@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "nodes/nodes.h"
 #include "utils/memutils.h"
 
 #include "plan/remembered.h"
@@ -43,6 +44,16 @@ remembered_in(Remembered *remembered, MemoryContext context)
 	MemoryContextRegisterResetCallback(context, &forgetting->callback);
 	*remembered = (Remembered){.entries = NIL, .context = context};
 	return NIL;
+}
+
+void *
+lasting_node(MemoryContext context, void *node)
+{
+	MemoryContext before = MemoryContextSwitchTo(context);
+	void *lasting = before == context ? node : copyObjectImpl(node);
+
+	MemoryContextSwitchTo(before);
+	return lasting;
 }
 
 void

@@ -19,6 +19,12 @@ typedef struct Remembered
 /* Returns the entries in this memory context.  Entries of another context, of another query, are dropped. */
 extern List *remembered_in(Remembered *remembered, MemoryContext context);
 
+/*
+ * Returns a node that lasts as long as the context.  It is a copy if this is not the current context: the
+ * genetic optimizer resets its own context after each order of joins.
+ */
+extern void *lasting_node(MemoryContext context, void *node);
+
 /* Adds an entry.  Call remembered_in before. */
 extern void remember(Remembered *remembered, void *entry);
 

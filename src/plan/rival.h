@@ -11,8 +11,6 @@
 
 #include "nodes/pathnodes.h"
 
-#include "plan/predict.h"
-
 typedef struct Rival
 {
 	/* the path that sorts: a Sort, an IncrementalSort, a GatherMerge over one, a MergeAppend */

@@ -290,8 +290,9 @@ limit_above(List *ancestors)
 	return NULL;
 }
 
-double
-shape_rows_wanted(List *ancestors)
+/* The number of wanted rows of a sort of a finished plan; -1: all. */
+static double
+rows_wanted_of_plan(List *ancestors)
 {
 	const Limit *limit = limit_above(ancestors);
 
@@ -351,22 +352,11 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	shape->width = sort->lefttree->plan_width;
 	shape_set_rows(shape, list_length(sort->lefttree->targetlist), columns, &stats[0],
 				   IsA(sort->lefttree, SeqScan));
-	shape->wanted = shape_rows_wanted(ancestors);
+	shape->wanted = rows_wanted_of_plan(ancestors);
 	shape->beside = parallel_processes(stmt, sort, ancestors);
 	if (sort_plan_is_gpusort(sort))
 		shape->processes = Max(1, gathered_processes(sort->lefttree));
 	if (IsA(sort, IncrementalSort))
 		shape->groups = shape_groups(shape, ((const IncrementalSort *) sort)->nPresortedCols);
 	return supported;
-}
-
-/* ---------------------------------------------------------------- devices */
-
-bool
-sort_may_use_gpu(void)
-{
-	if (gpusort_max_device_sorts == 0)
-		return false;
-	return gpusort_backend == GPUSORT_BACKEND_CUDA ||
-		   (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_service_ready());
 }

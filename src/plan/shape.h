@@ -10,7 +10,7 @@
 #include "base/declined.h"
 #include "key/types.h"
 #include "plan/column_stats.h"
-#include "plan/predict.h"
+#include "plan/sort_shape.h"
 
 /*
  * Fills the fields that depend on the sort columns and not on the rows: keys (palloc'd) and their bytes.
@@ -37,9 +37,6 @@ extern double shape_groups(const SortShape *shape, int columns_in_order);
  */
 extern SortShape shape_for_gpusort(const SortShape *shape);
 
-/* Returns the number of wanted rows of a sort of a finished plan; -1: all. */
-extern double shape_rows_wanted(List *ancestors);
-
 /*
  * Fills the shape of a sort of `rows` rows of a finished plan, below these ancestors.  For a Sort it is the
  * sort of each process; for a GpuSort it is the sort that all processes feed.  False: no GpuSort can do it,
@@ -47,8 +44,5 @@ extern double shape_rows_wanted(List *ancestors);
  */
 extern bool shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors,
 						  double rows, Declined *why_not);
-
-/* Do the settings allow sorts on the GPU now?  If the backend is auto, is there a GPU? */
-extern bool sort_may_use_gpu(void);
 
 #endif /* GPUSORT_PLAN_SHAPE_H */

@@ -10,6 +10,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "base/pg_compat.h"
+#include "plan/devices.h"
 #include "plan/sort_plan.h"
 
 /* Members of custom_private. */
@@ -295,14 +296,15 @@ sort_plan_expected(const CustomScan *plan)
 	return expected_from_node(list_nth_node(Const, plan->custom_private, PRIVATE_EXPECTED));
 }
 
-bool
-sort_plan_is_faster_on_gpu(const CustomScan *plan, uint64 rows_wanted)
+DeviceKind
+sort_plan_device(const CustomScan *plan, bool verified, uint64 rows_wanted)
 {
 	SortExpected expected = sort_plan_expected(plan);
+	DeviceKind fastest = expected.device;
 
-	if (rows_wanted == 0)
-		return expected.faster_on_gpu;
-	return expected.rows_for_gpu >= 0 && rows_wanted >= expected.rows_for_gpu;
+	if (rows_wanted > 0)
+		fastest = rows_wanted >= expected.limited_from ? expected.limited : DEVICE_CPU;
+	return device_or_allowed(fastest, verified, sort_plan_beside(plan));
 }
 
 Bitmapset *

@@ -18,6 +18,7 @@
 #include "nodes/plannodes.h"
 
 #include "base/declined.h"
+#include "base/devices.h"
 #include "key/types.h"
 #include "plan/rival.h"
 
@@ -32,12 +33,13 @@ extern void sort_plan_register(const CustomScanMethods *gpusort_methods,
 /* The planner's expectations of a GpuSort, and their consequences; plans keep them. */
 typedef struct SortExpected
 {
-	bool faster_on_gpu; /* is the GPU the faster one of the two devices? */
+	DeviceKind device; /* the fastest one of the usable devices */
 	/*
-	 * if the LIMIT is known when the sort begins: the GPU is faster from this number of wanted rows on; -1:
-	 * never
+	 * if the LIMIT is known when the sort begins: the fastest device if limited_from or more rows are wanted;
+	 * for fewer rows the cpu device is the fastest one
 	 */
-	double rows_for_gpu;
+	DeviceKind limited;
+	double limited_from;
 	int key_bytes;		/* bytes of a row's key */
 	double ms;			/* milliseconds of the sort, without its input */
 	double postgres_ms; /* milliseconds of PostgreSQL's sort in its place */
@@ -85,8 +87,11 @@ extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
 
 /* Returns options.restartable. */ extern bool sort_plan_is_restartable(const CustomScan *plan);
 
-/* Is the GPU faster if rows_wanted rows are wanted? 0: the number that the planner expected. */
-extern bool sort_plan_is_faster_on_gpu(const CustomScan *plan, uint64 rows_wanted);
+/*
+ * Returns the device that should do the sort now.  verified: see plan/devices.h; rows_wanted: 0: the number
+ * that the planner expected.
+ */
+extern DeviceKind sort_plan_device(const CustomScan *plan, bool verified, uint64 rows_wanted);
 
 /* Returns options.beside.  If it is not 0, the cpu device does the sort. */
 extern int sort_plan_beside(const CustomScan *plan);

@@ -468,6 +468,7 @@ refine_splitters(BoundFilter *filter)
 
 /* ---------------------------------------------------------------- what a feed calls */
 
+/* Adds the counts to the bound, at the end or at intervals. */
 void
 bound_filter_flush(BoundFilter *filter)
 {

@@ -104,6 +104,9 @@ extern void bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool w
 /* Makes the filter of one process that feeds the sort, in CurrentMemoryContext. */
 extern BoundFilter *bound_filter_create(SortBound *bound);
 
+/* Adds the filter's remaining counts to the bound: at the end, and by itself at intervals. */
+extern void bound_filter_flush(BoundFilter *filter);
+
 /* Reads the latest threshold from the bound. */
 extern void bound_filter_refresh(BoundFilter *filter);
 
@@ -112,9 +115,6 @@ extern void bound_filter_refresh(BoundFilter *filter);
  * equals the threshold?
  */
 extern bool bound_filter_drops_close(const BoundFilter *filter, const uint8 *key, Size size);
-
-/* Adds the counts to the bound, at the end or at intervals. */
-extern void bound_filter_flush(BoundFilter *filter);
 
 /* Notes that the row with this key was kept. */
 extern void bound_filter_note(BoundFilter *filter, const uint8 *key, Size size);

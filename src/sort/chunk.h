@@ -27,6 +27,7 @@
 
 #include "sort/key_words.h"
 
+struct RecordKey; /* record.h */
 struct SortKey;
 
 typedef struct Chunk
@@ -156,6 +157,13 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
  * bytes of the row; 0: there is no row.
  */
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
+
+/*
+ * chunk_append_record adds a record, and returns the address to which the caller writes the row.  Then the
+ * caller calls chunk_commit_record.
+ */
+extern char *chunk_append_record(Chunk *chunk, const struct RecordKey *key, Size row_size);
+extern void chunk_commit_record(Chunk *chunk, const struct RecordKey *key);
 
 /*
  * Adds rows that were copied into the chunk from another one: its entries are behind those of the chunk, its

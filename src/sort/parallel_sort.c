@@ -73,11 +73,11 @@ static void
 lay_out(ParallelSort *sort, Layout *layout, uint64 nchunks)
 {
 	Size nbuckets = max_buckets(sort->nrows, sort->nprocesses);
-	Size nround = PARALLEL_ROUND_RANGES(sort->nprocesses);
+	Size nround = PARALLEL_ROUND_SPLITS(sort->nprocesses);
 
 	sort->max_buckets = nbuckets;
-	sort->max_round_ranges = nround;
-	sort->max_ranges = nround * SORT_PARALLEL_ROUNDS;
+	sort->max_round_splits = nround;
+	sort->max_splits = nround * SORT_PARALLEL_ROUNDS;
 	layout_take(layout, sizeof(ParallelSort));
 	sort->items = layout_take(layout, sort->nrows * sort_item_size(sort->item));
 	sort->bucket_of = layout_take(layout, sort->nrows * sizeof(uint16));
@@ -86,9 +86,9 @@ lay_out(ParallelSort *sort, Layout *layout, uint64 nchunks)
 	sort->samples =
 		layout_take(layout, parallel_sort_samples(sort->nrows, sort->nprocesses) * sizeof(ParallelSample));
 	sort->buckets = layout_take(layout, nbuckets * sizeof(ParallelBucket));
-	sort->ranges = layout_take(layout, sort->max_ranges * sizeof(ParallelRange));
+	sort->splits = layout_take(layout, sort->max_splits * sizeof(ParallelSplit));
 	sort->trees = layout_take(layout, nround * sizeof(SplitterTree));
-	sort->range_of = layout_take(layout, nbuckets * sizeof(int16));
+	sort->split_of = layout_take(layout, nbuckets * sizeof(int16));
 	sort->counts = layout_take(layout, sort->nprocesses * nbuckets * sizeof(uint64));
 	sort->longest = layout_take(layout, sort->nprocesses * nround * sizeof(uint64));
 	sort->order = layout_take(layout, nbuckets * sizeof(uint16));
@@ -147,14 +147,14 @@ parallel_sort_init(void *memory, const ParallelSortInput *input)
 		sort->squeeze = input->squeeze;
 	sort->item = parallel_sort_item(input);
 	sort->alone = sort->nprocesses == 1 || sort->nrows < SORT_PARALLEL_MIN_ROWS;
-	sort->huge_bucket = sort->nrows / PARALLEL_ROUND_RANGES(sort->nprocesses);
+	sort->huge_bucket = sort->nrows / PARALLEL_ROUND_SPLITS(sort->nprocesses);
 	sort->nsamples = parallel_sort_samples(sort->nrows, sort->nprocesses);
-	sort->nranges = 1;
-	sort->round_ranges = 1;
+	sort->nsplits = 1;
+	sort->round_splits = 1;
 	pg_atomic_init_u64(&sort->next_slice, 0);
 	pg_atomic_init_u64(&sort->next_task, 0);
 	lay_out(sort, &layout, nchunks);
-	memset(sort->ranges, 0, sort->max_ranges * sizeof(ParallelRange));
+	memset(sort->splits, 0, sort->max_splits * sizeof(ParallelSplit));
 	if (!sort->alone)
 		make_slices(sort);
 	return sort;
@@ -188,7 +188,7 @@ parallel_sort_private_size(bool variable, SortItemKind item, uint64 nrows, int n
 	if (nprocesses == 1 || nrows < SORT_PARALLEL_MIN_ROWS)
 		return alone;
 	return alone + parallel_sort_plan_size(nrows, nprocesses) +
-		   nprocesses * (parallel_refiner_size(PARALLEL_ROUND_RANGES(nprocesses)) +
+		   nprocesses * (parallel_refiner_size(PARALLEL_ROUND_SPLITS(nprocesses)) +
 						 bucket_sorter_size(variable, item, nrows / nprocesses + PACKED_MAX));
 }
 
@@ -340,7 +340,7 @@ classify(ParallelSort *sort, int process, const ParallelSortSync *sync)
 		if (process == 0)
 			parallel_sort_end_round(sort);
 		sync->wait(sync->arg);
-		if (sort->round_ranges == 0)
+		if (sort->round_splits == 0)
 			break;
 	}
 }

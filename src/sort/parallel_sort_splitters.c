@@ -2,17 +2,17 @@
  * sort/parallel_sort_splitters.c
  *		The plan of a parallel sort, which the first process makes: splitters, and where everything goes.
  *
- * A round distributes some ranges: the first round all rows, a later one each bucket that the round before
- * left too large.  Its samples are rows at random positions; a row in none of the ranges is no sample.  So a
- * range has as many samples, and gets as many buckets, as its size deserves, and the buckets of all rounds
- * come out about equally large.
+ * A round distributes the rows of some splits: the first round all rows, a later one each bucket that the
+ * round before left too large.  Its samples are rows at random positions; a row in none of the splits is no
+ * sample.  So a split has as many samples, and gets as many buckets, as its size deserves, and the buckets of
+ * all rounds come out about equally large.
  *
  * Fixed keys: a bucket of equal words goes on to the next word; any other to the same word again.  Strings:
- * the samples tell how far the range's keys agree, and the word behind that decides.  Rows for which this is
+ * the samples tell how far the split's keys agree, and the word behind that decides.  Rows for which this is
  * not true go into a bucket before all others or behind them.
  *
  * When no bucket is too large, or it can't be helped, the buckets are brought into order, which is a walk
- * through the tree of ranges, and each process's part of each bucket gets its place.
+ * through the tree of splits, and each process's part of each bucket gets its place.
  *
  * Nothing here depends on the samples but the time it takes: any splitters give the right order.
  */
@@ -38,7 +38,7 @@ first_log_leaves(uint64 nrows, int nprocesses)
 	return log_leaves;
 }
 
-#define MIN_RANGE_BUCKETS ((2 << LOG_MIN_LEAVES) + 2)
+#define MIN_SPLIT_BUCKETS ((2 << LOG_MIN_LEAVES) + 2)
 
 /* Words that choose_splitters needs room for, of so many samples. */
 #define SAMPLE_WORDS(nsamples) (2 * (nsamples) + (2 << LOG_MIN_LEAVES))
@@ -50,14 +50,14 @@ parallel_sort_samples(uint64 nrows, int nprocesses)
 }
 
 /*
- * A leaf has SORT_OVERSAMPLING_CHUNKS samples, if its range has more than the fewest leaves, and makes two
+ * A leaf has SORT_OVERSAMPLING_CHUNKS samples, if its split has more than the fewest leaves, and makes two
  * buckets at most.
  */
 int
 parallel_sort_round_buckets(uint64 nrows, int nprocesses)
 {
 	return 2 * (parallel_sort_samples(nrows, nprocesses) / SORT_OVERSAMPLING_CHUNKS) +
-		   PARALLEL_ROUND_RANGES(nprocesses) * MIN_RANGE_BUCKETS;
+		   PARALLEL_ROUND_SPLITS(nprocesses) * MIN_SPLIT_BUCKETS;
 }
 
 Size
@@ -98,45 +98,45 @@ parallel_sort_draw_samples(ParallelSort *sort, int process)
 			slice++;
 		sample->slice = slice;
 		sample->row = position - slice->position;
-		sample->range = sort->nrounds == 0 ? 0 : sort->range_of[sort->bucket_of[position]];
-		if (sample->range >= 0 && !(sort->variable && sort->nrounds > 0))
+		sample->split = sort->nrounds == 0 ? 0 : sort->split_of[sort->bucket_of[position]];
+		if (sample->split >= 0 && !(sort->variable && sort->nrounds > 0))
 			sample->word =
-				entry_word(sort, slice, sample->row, sort->ranges[sort->round_first + sample->range].depth);
+				entry_word(sort, slice, sample->row, sort->splits[sort->round_first + sample->split].depth);
 		if (i % SORT_BLOCK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 }
 
-/* Finds out how far a range's strings agree, as far as the samples tell. */
+/* Finds out how far a split's strings agree, as far as the samples tell. */
 static void
-choose_depth(const ParallelSort *sort, ParallelRange *range, int number)
+choose_depth(const ParallelSort *sort, ParallelSplit *split, int number)
 {
 	const char *reference = NULL;
-	uint64 depth = range->from;
+	uint64 depth = split->from;
 
 	for (int i = 0; i < sort->nsamples; i++)
 	{
 		const ParallelSample *sample = &sort->samples[i];
 		const char *record;
 
-		if (sample->range != number)
+		if (sample->split != number)
 			continue;
 		record = parallel_slice_record(sample->slice, sample->row);
 		if (reference != NULL)
-			depth = record_key_agreement(record, reference, range->from, depth);
+			depth = record_key_agreement(record, reference, split->from, depth);
 		else
 		{
 			reference = record;
 			depth = Max(depth, TYPEALIGN(sizeof(uint64), record_key_length(record)));
 		}
 	}
-	range->reference = reference;
-	range->depth = depth;
+	split->reference = reference;
+	split->depth = depth;
 }
 
-/* Loads the words of a range's samples.  Returns how many. */
+/* Loads the words of a split's samples.  Returns how many. */
 static int
-load_samples(const ParallelSort *sort, const ParallelRange *range, int number, uint64 *words)
+load_samples(const ParallelSort *sort, const ParallelSplit *split, int number, uint64 *words)
 {
 	int n = 0;
 
@@ -144,10 +144,10 @@ load_samples(const ParallelSort *sort, const ParallelRange *range, int number, u
 	{
 		const ParallelSample *sample = &sort->samples[i];
 
-		if (sample->range != number)
+		if (sample->split != number)
 			continue;
 		if (sort->variable && sort->nrounds > 0)
-			words[n++] = record_key_word(parallel_slice_record(sample->slice, sample->row), range->depth);
+			words[n++] = record_key_word(parallel_slice_record(sample->slice, sample->row), split->depth);
 		else
 			words[n++] = sample->word;
 	}
@@ -155,7 +155,7 @@ load_samples(const ParallelSort *sort, const ParallelRange *range, int number, u
 }
 
 /*
- * Chooses a range's splitters from the words of its n samples, of which a power of two are used; there is
+ * Chooses a split's splitters from the words of its n samples, of which a power of two are used; there is
  * room for SAMPLE_WORDS of them.
  */
 static void
@@ -175,33 +175,33 @@ choose_splitters(SplitterTree *tree, uint64 *words, int n)
 	splitter_tree_choose(tree, sample_sort_words(words, used), used, log_leaves);
 }
 
-/* Gives the buckets of a range their numbers. */
+/* Gives the buckets of a split their numbers. */
 static void
-number_buckets(ParallelSort *sort, ParallelRange *range, const SplitterTree *tree)
+number_buckets(ParallelSort *sort, ParallelSplit *split, const SplitterTree *tree)
 {
 	int others = sort->variable && sort->nrounds > 0 ? 1 : 0;
 
-	range->first = sort->nbuckets;
-	range->tree_first = range->first + others;
-	range->nbuckets = tree->nbuckets + 2 * others;
-	sort->nbuckets += range->nbuckets;
+	split->first = sort->nbuckets;
+	split->tree_first = split->first + others;
+	split->nbuckets = tree->nbuckets + 2 * others;
+	sort->nbuckets += split->nbuckets;
 	Assert(sort->nbuckets <= sort->max_buckets);
 }
 
-/* Makes the splitter trees of this round's ranges, and gives their buckets numbers. */
+/* Makes the splitter trees of this round's splits, and gives their buckets numbers. */
 void
 parallel_sort_choose_splitters(ParallelSort *sort)
 {
 	uint64 *words = palloc(SAMPLE_WORDS(sort->nsamples) * sizeof(uint64));
 
-	for (int r = 0; r < sort->round_ranges; r++)
+	for (int r = 0; r < sort->round_splits; r++)
 	{
-		ParallelRange *range = &sort->ranges[sort->round_first + r];
+		ParallelSplit *split = &sort->splits[sort->round_first + r];
 
 		if (sort->variable && sort->nrounds > 0)
-			choose_depth(sort, range, r);
-		choose_splitters(&sort->trees[r], words, load_samples(sort, range, r, words));
-		number_buckets(sort, range, &sort->trees[r]);
+			choose_depth(sort, split, r);
+		choose_splitters(&sort->trees[r], words, load_samples(sort, split, r, words));
+		number_buckets(sort, split, &sort->trees[r]);
 		CHECK_FOR_INTERRUPTS();
 	}
 	pfree(words);
@@ -209,7 +209,7 @@ parallel_sort_choose_splitters(ParallelSort *sort)
 
 /* ---------------------------------------------------------------- buckets */
 
-/* Length of the longest key that was classified in a range of this round. */
+/* Length of the longest key that was classified in a split of this round. */
 static uint64
 longest_key(const ParallelSort *sort, int number)
 {
@@ -220,21 +220,21 @@ longest_key(const ParallelSort *sort, int number)
 	return longest;
 }
 
-/* What the keys of a range's bucket have in common, and what is left to do. */
+/* What the keys of a split's bucket have in common, and what is left to do. */
 static void
 describe_bucket(const ParallelSort *sort, int number, int b, ParallelBucket *bucket)
 {
-	const ParallelRange *range = &sort->ranges[sort->round_first + number];
+	const ParallelSplit *split = &sort->splits[sort->round_first + number];
 	const SplitterTree *tree = &sort->trees[number];
 
-	b -= range->tree_first;
-	bucket->range = -1;
+	b -= split->tree_first;
+	bucket->split = -1;
 	bucket->kind = BUCKET_BY_WORD;
-	bucket->depth = range->depth;
+	bucket->depth = split->depth;
 	if (b < 0 || b >= tree->nbuckets)
 	{
 		bucket->kind = BUCKET_SEGMENT;
-		bucket->depth = range->from;
+		bucket->depth = split->from;
 	}
 	else if (sample_sort_bucket_is_equal(tree, b))
 	{
@@ -243,7 +243,7 @@ describe_bucket(const ParallelSort *sort, int number, int b, ParallelBucket *buc
 		bucket->depth += sort->variable ? sizeof(uint64) : 1;
 		if (!sort->variable)
 			bucket->kind = bucket->depth == sort->squeeze.nwords ? BUCKET_FINISHED : BUCKET_BY_WORD;
-		else if (sort_key_word_ends(sort->ends, word, range->depth == 0) ||
+		else if (sort_key_word_ends(sort->ends, word, split->depth == 0) ||
 				 (sort->nrounds > 0 && longest_key(sort, number) <= bucket->depth))
 			bucket->kind = BUCKET_FINISHED;
 		else
@@ -255,11 +255,11 @@ describe_bucket(const ParallelSort *sort, int number, int b, ParallelBucket *buc
 static void
 describe_buckets(ParallelSort *sort)
 {
-	for (int r = 0; r < sort->round_ranges; r++)
+	for (int r = 0; r < sort->round_splits; r++)
 	{
-		const ParallelRange *range = &sort->ranges[sort->round_first + r];
+		const ParallelSplit *split = &sort->splits[sort->round_first + r];
 
-		for (int b = range->first; b < range->first + range->nbuckets; b++)
+		for (int b = split->first; b < split->first + split->nbuckets; b++)
 		{
 			describe_bucket(sort, r, b, &sort->buckets[b]);
 			sort->buckets[b].nrows = 0;
@@ -269,49 +269,49 @@ describe_buckets(ParallelSort *sort)
 	}
 }
 
-/* Makes ranges of this round's buckets that are too large, as far as there is room. */
+/* Makes splits of this round's buckets that are too large, as far as there is room. */
 static void
-open_ranges(ParallelSort *sort)
+open_splits(ParallelSort *sort)
 {
-	int first = sort->ranges[sort->round_first].first;
+	int first = sort->splits[sort->round_first].first;
 	int end = sort->nbuckets;
 
 	sort->nrounds++;
-	sort->round_first = sort->nranges;
-	sort->round_ranges = 0;
-	memset(sort->range_of, 0xff, end * sizeof(int16));
+	sort->round_first = sort->nsplits;
+	sort->round_splits = 0;
+	memset(sort->split_of, 0xff, end * sizeof(int16));
 	if (sort->nrounds == SORT_PARALLEL_ROUNDS ||
 		end + parallel_sort_round_buckets(sort->nrows, sort->nprocesses) > sort->max_buckets)
 		return;
-	for (int b = first; b < end && sort->round_ranges < sort->max_round_ranges; b++)
+	for (int b = first; b < end && sort->round_splits < sort->max_round_splits; b++)
 	{
 		ParallelBucket *bucket = &sort->buckets[b];
-		ParallelRange *range = &sort->ranges[sort->nranges];
+		ParallelSplit *split = &sort->splits[sort->nsplits];
 
 		if (bucket->kind == BUCKET_FINISHED || bucket->nrows <= sort->huge_bucket)
 			continue;
-		range->from = range->depth = bucket->depth;
-		bucket->range = sort->nranges++;
-		sort->range_of[b] = sort->round_ranges++;
+		split->from = split->depth = bucket->depth;
+		bucket->split = sort->nsplits++;
+		sort->split_of[b] = sort->round_splits++;
 	}
 }
 
 /* ---------------------------------------------------------------- places */
 
 /*
- * Gives the buckets of a range, and of the ranges below it, their places from *next on, and each process its
+ * Gives the buckets of a split, and of the splits below it, their places from *next on, and each process its
  * part.
  */
 static void
-place_range(ParallelSort *sort, const ParallelRange *range, uint64 *next)
+place_split(ParallelSort *sort, const ParallelSplit *split, uint64 *next)
 {
-	for (int b = range->first; b < range->first + range->nbuckets; b++)
+	for (int b = split->first; b < split->first + split->nbuckets; b++)
 	{
 		ParallelBucket *bucket = &sort->buckets[b];
 
-		if (bucket->range >= 0)
+		if (bucket->split >= 0)
 		{
-			place_range(sort, &sort->ranges[bucket->range], next);
+			place_split(sort, &sort->splits[bucket->split], next);
 			continue;
 		}
 		bucket->start = *next;
@@ -368,10 +368,10 @@ parallel_sort_end_round(ParallelSort *sort)
 	uint64 end = 0;
 
 	describe_buckets(sort);
-	open_ranges(sort);
-	if (sort->round_ranges > 0)
+	open_splits(sort);
+	if (sort->round_splits > 0)
 		return;
-	place_range(sort, &sort->ranges[0], &end);
+	place_split(sort, &sort->splits[0], &end);
 	Assert(end == sort->nrows);
 	make_tasks(sort);
 }

@@ -35,12 +35,12 @@ typedef struct ParallelBucket
 	uint64 nrows;
 	uint64 start; /* index of its first item */
 	uint64 depth; /* keys agree before it; fixed: in words, strings: in bytes, a multiple of 8 */
-	int range;	  /* the range that distributes the bucket further; -1: none */
+	int split;	  /* the split that distributes the bucket further; -1: none */
 	ParallelBucketKind kind;
 } ParallelBucket;
 
 /* A distribution: of all rows, or of one bucket.  Its own buckets have consecutive numbers. */
-typedef struct ParallelRange
+typedef struct ParallelSplit
 {
 	int first; /* its first bucket */
 	int nbuckets;
@@ -48,14 +48,14 @@ typedef struct ParallelRange
 	uint64 depth;	/* depth of the word that decides */
 	uint64 from;	/* strings: all keys agree before this byte */
 	const char *reference; /* strings: the record with which most keys agree between `from` and `depth` */
-} ParallelRange;
+} ParallelSplit;
 
 /* A row of the sample. */
 typedef struct ParallelSample
 {
 	const ParallelSlice *slice;
 	int row;	 /* row of the slice */
-	int range;	 /* the range of the round that the row is in; -1: none */
+	int split;	 /* the split of the round that the row is in; -1: none */
 	uint64 word; /* the word by which the row is distributed; strings: only in the first round */
 } ParallelSample;
 
@@ -93,17 +93,17 @@ struct ParallelSort
 	int max_buckets;
 	ParallelBucket *buckets;
 	int nbuckets;
-	int max_ranges;
-	ParallelRange *ranges;
-	int nranges;
-	int round_first; /* the first range of this round; the last one is nranges - 1 */
+	int max_splits;
+	ParallelSplit *splits;
+	int nsplits;
+	int round_first; /* the first split of this round; the last one is nsplits - 1 */
 	int nrounds;
-	int round_ranges; /* number of ranges of this round; 0: all rows are distributed */
-	int max_round_ranges;
-	SplitterTree *trees; /* the trees of this round's ranges */
-	int16 *range_of; /* this round's range that distributes a bucket, counted from round_first; -1: none */
+	int round_splits; /* number of splits of this round; 0: all rows are distributed */
+	int max_round_splits;
+	SplitterTree *trees; /* the trees of this round's splits */
+	int16 *split_of; /* this round's split that distributes a bucket, counted from round_first; -1: none */
 	uint64 *counts;	 /* counts by process and bucket; after the last round, the index of the next item */
-	uint64 *longest; /* strings: length of the longest key, by process and range of this round */
+	uint64 *longest; /* strings: length of the longest key, by process and split of this round */
 
 	uint16 *order; /* the buckets that are not distributed further, in key order */
 	int norder;
@@ -121,7 +121,7 @@ parallel_sort_counts(const ParallelSort *sort, int process)
 static inline uint64 *
 parallel_sort_longest(const ParallelSort *sort, int process)
 {
-	return sort->longest + (Size) process * sort->max_round_ranges;
+	return sort->longest + (Size) process * sort->max_round_splits;
 }
 
 /*
@@ -139,8 +139,8 @@ parallel_slice_record(const ParallelSlice *slice, int row)
 	return slice->chunk->base + parallel_slice_entry(slice, row)[1];
 }
 
-/* The most ranges of a round. */
-#define PARALLEL_ROUND_RANGES(nprocesses) (2 * (nprocesses))
+/* The most splits of a round. */
+#define PARALLEL_ROUND_SPLITS(nprocesses) (2 * (nprocesses))
 
 /* parallel_sort_splitters.c: all processes draw samples; the first process does the rest. */
 extern void parallel_sort_draw_samples(ParallelSort *sort, int process);
@@ -156,7 +156,7 @@ extern int parallel_sort_round_buckets(uint64 nrows, int nprocesses); /* the mos
 typedef struct ParallelRefiner ParallelRefiner;
 
 extern ParallelRefiner *parallel_refiner_create(ParallelSort *sort, int process);
-extern Size parallel_refiner_size(int nranges);
+extern Size parallel_refiner_size(int nsplits);
 extern void parallel_refiner_classify(ParallelRefiner *refiner, const ParallelSlice *slice);
 
 #endif /* GPUSORT_SORT_PARALLEL_SORT_STATE_H */

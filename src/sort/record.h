@@ -10,8 +10,6 @@
  * RECORD_TAIL_IN_ROW in the length marks such a record.  If only one byte is before the string, the record is
  * only the row.  The data about the key then stand in the padding of a MinimalTuple, with RECORD_IS_ROW.
  * Only the host's sort reads these two kinds of records; gpusortd does not know them.
- *
- * The functions are in chunk.c.
  */
 #ifndef GPUSORT_SORT_RECORD_H
 #define GPUSORT_SORT_RECORD_H
@@ -20,7 +18,7 @@
 
 #include "access/htup_details.h"
 
-#include "sort/chunk.h"
+#include "sort/key_words.h"
 
 #define RECORD_HEADER_SIZE sizeof(uint64)
 #define RECORD_KEY_ALONE (UINT64CONST(1) << 63)
@@ -237,32 +235,25 @@ typedef struct RecordKey
  */
 extern void record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset);
 
-/*
- * chunk_append_record adds a record, and returns the address to which the caller writes the row.  Then the
- * caller calls chunk_commit_record.
- */
-extern char *chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size);
-extern void chunk_commit_record(Chunk *chunk, const RecordKey *key);
-
-/* Returns the bytes that chunk_append_variable takes. */
+/* Returns the bytes of a record with a key of its own. */
 static inline Size
-chunk_variable_size(Size key_size, Size row_size)
+record_whole_size(Size key_size, Size row_size)
 {
-	return chunk_entry_size(0, true) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
+	return RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
 }
 
-/* Returns the bytes that chunk_append_record takes. */
+/* Returns the bytes of the record of a key and its row. */
 static inline Size
-chunk_record_size(const RecordKey *key, Size row_size)
+record_size_for(const RecordKey *key, Size row_size)
 {
 	switch (key->kind)
 	{
 		case RECORD_WITHOUT:
-			return chunk_entry_size(0, true) + row_size;
+			return row_size;
 		case RECORD_WITH_HEAD:
-			return chunk_variable_size(record_split_head(key->tail_start), row_size);
+			return record_whole_size(record_split_head(key->tail_start), row_size);
 		default:
-			return chunk_variable_size(key->size, row_size);
+			return record_whole_size(key->size, row_size);
 	}
 }
 

@@ -53,14 +53,6 @@ bool fake_has_context(int device);
 /* To be asked by every call: what it returns instead. */
 cudaError_t fake_call();
 
-/* The same for a call that works on the current device, which has a context from then on. */
-cudaError_t fake_device_call();
-
-int fake_current_device();
-
-/* Queues work; it is done when somebody waits for the stream. */
-cudaError_t fake_queue(cudaStream_t stream, const std::function<void()> &work);
-
 /* The driver's part: its functions by name, the bytes taken of a device, address ranges. */
 void *fake_driver_function(const char *name);
 uint64_t fake_driver_bytes(int device);

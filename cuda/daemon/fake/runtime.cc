@@ -71,7 +71,8 @@ fake_call()
 	return failed(fault_error);
 }
 
-cudaError_t
+/* The same for a call that works on the current device, which has a context from then on. */
+static cudaError_t
 fake_device_call()
 {
 	cudaError_t error = fake_call();
@@ -141,12 +142,6 @@ cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 	properties->major = 9;
 	properties->multiProcessorCount = 1;
 	return fake_call();
-}
-
-int
-fake_current_device()
-{
-	return current_device;
 }
 
 cudaError_t
@@ -315,7 +310,8 @@ cudaEventSynchronize(cudaEvent_t event)
 	return error;
 }
 
-cudaError_t
+/* Queues work; it is done when somebody waits for the stream. */
+static cudaError_t
 fake_queue(cudaStream_t stream, const std::function<void()> &work)
 {
 	cudaError_t error = fake_device_call();

@@ -17,8 +17,8 @@
 /* A GPU's driver opens up to sixteen after its start; the listener, its lock and its signals take five. */
 #define OTHER_FILES 32
 
-/* Segments get no more than this part of the files. */
-#define SEGMENTS_SHARE 4
+/* Slabs get no more than this part of the files. */
+#define SLABS_SHARE 4
 
 void
 files_raise_limit()
@@ -47,7 +47,7 @@ files_open()
 }
 
 FileBudget
-files_budget(uint64_t wanted_segments)
+files_budget(uint64_t wanted_slabs)
 {
 	struct rlimit limit = {0, 0};
 	uint64_t taken = files_open() + OTHER_FILES;
@@ -57,7 +57,7 @@ files_budget(uint64_t wanted_segments)
 	(void) getrlimit(RLIMIT_NOFILE, &limit);
 	budget.limit = limit.rlim_cur;
 	left = budget.limit - std::min(budget.limit, taken);
-	budget.segments = std::min(wanted_segments, left / SEGMENTS_SHARE);
-	budget.connections = std::min<uint64_t>((left - budget.segments) / CONNECTION_FILES, MAX_CONNECTIONS);
+	budget.slabs = std::min(wanted_slabs, left / SLABS_SHARE);
+	budget.connections = std::min<uint64_t>((left - budget.slabs) / CONNECTION_FILES, MAX_CONNECTIONS);
 	return budget;
 }

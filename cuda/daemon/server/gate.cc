@@ -168,7 +168,7 @@ Gate::hope_for_memory(uint64_t bytes)
 	return false;
 }
 
-/* The same of chunks.  What helpers have counts as what is worked with. */
+/* The same of chunks.  What joiners have counts as what is worked with. */
 bool
 Gate::hope_for_chunks(uint32_t chunks)
 {
@@ -195,7 +195,7 @@ Gate::hope_for_chunks(uint32_t chunks)
 	return coming >= chunks || all_chunks - kept >= chunks;
 }
 
-/* ---- helpers' chunks ---- */
+/* ---- joiners' chunks ---- */
 
 bool
 Gate::take_chunks(uint32_t chunks)

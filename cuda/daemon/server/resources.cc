@@ -1,6 +1,6 @@
 /*
  * resources.cc
- *		Segments of chunk memory, and idle memory; resources.h says how.
+ *		Slabs of chunk memory, and idle memory; resources.h says how.
  */
 #include <cerrno>
 #include <cstring>
@@ -21,31 +21,31 @@
 
 /* ---- chunk memory ---- */
 
-SegmentPool::SegmentPool(DeviceLayer *device_layer, uint64_t size_of_chunk, uint32_t most)
+SlabPool::SlabPool(DeviceLayer *device_layer, uint64_t size_of_chunk, uint32_t most)
 	: chunk_bytes(size_of_chunk), most_chunks(most), layer(device_layer)
 {
 }
 
-SegmentPool::~SegmentPool()
+SlabPool::~SlabPool()
 {
 	ending = true;
 	if (preparing.joinable())
 		preparing.join();
-	for (const Segment &segment : free_segments)
-		destroy(segment);
+	for (const Slab &slab : free_slabs)
+		destroy(slab);
 }
 
 void
-SegmentPool::destroy(Segment segment)
+SlabPool::destroy(Slab slab)
 {
-	if (segment.base != nullptr)
+	if (slab.base != nullptr)
 	{
-		if (!segment.retired)
-			layer->unregister_memory(segment.base);
-		munmap(segment.base, chunk_bytes * segment.chunks);
+		if (!slab.retired)
+			layer->unregister_memory(slab.base);
+		munmap(slab.base, chunk_bytes * slab.chunks);
 	}
-	if (segment.fd >= 0)
-		close(segment.fd);
+	if (slab.fd >= 0)
+		close(slab.fd);
 }
 
 /* A kernel may ask that memory be made unexecutable; one before 6.3 doesn't know how. */
@@ -61,39 +61,39 @@ make_memory_file()
 
 /* Allocates all of it at once, so that running out of memory is an error here and no signal later. */
 Outcome
-SegmentPool::map(Segment *segment)
+SlabPool::map(Slab *slab)
 {
-	uint64_t bytes = chunk_bytes * segment->chunks;
+	uint64_t bytes = chunk_bytes * slab->chunks;
 	void *address;
 	Outcome outcome;
 
-	segment->fd = make_memory_file();
-	if (segment->fd < 0 || ftruncate(segment->fd, bytes) != 0 || fallocate(segment->fd, 0, 0, bytes) != 0 ||
-		fcntl(segment->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+	slab->fd = make_memory_file();
+	if (slab->fd < 0 || ftruncate(slab->fd, bytes) != 0 || fallocate(slab->fd, 0, 0, bytes) != 0 ||
+		fcntl(slab->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return {GPUSORTD_NO_RESOURCES, std::string("could not make chunk memory: ") + strerror(errno)};
-	address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, segment->fd, 0);
+	address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, slab->fd, 0);
 	if (address == MAP_FAILED)
 		return {GPUSORTD_NO_RESOURCES, std::string("could not map chunk memory: ") + strerror(errno)};
 	outcome = layer->register_memory(address, bytes);
 	if (outcome.ok())
-		segment->base = (uint8_t *) address;
+		slab->base = (uint8_t *) address;
 	else
 		munmap(address, bytes);
 	return outcome;
 }
 
-/* A segment whose chunks are counted as made. */
+/* A slab whose chunks are counted as made. */
 Outcome
-SegmentPool::make(uint32_t chunks, Segment *segment)
+SlabPool::make(uint32_t chunks, Slab *slab)
 {
-	Segment made;
+	Slab made;
 	Outcome outcome;
 
 	made.chunks = chunks;
 	outcome = map(&made);
 	if (outcome.ok())
 	{
-		*segment = made;
+		*slab = made;
 		return outcome;
 	}
 	destroy(made);
@@ -105,70 +105,70 @@ SegmentPool::make(uint32_t chunks, Segment *segment)
 }
 
 /*
- * Under the lock: a free segment of that size.  False: there is none, but its chunks may be made now and are
+ * Under the lock: a free slab of that size.  False: there is none, but its chunks may be made now and are
  * counted; free ones of the other size that were in the way are gone.
  */
 bool
-SegmentPool::take_free(uint32_t chunks, Segment *segment)
+SlabPool::take_free(uint32_t chunks, Slab *slab)
 {
-	for (auto found = free_segments.rbegin(); found != free_segments.rend(); ++found)
+	for (auto found = free_slabs.rbegin(); found != free_slabs.rend(); ++found)
 	{
 		if (found->chunks == chunks)
 		{
-			*segment = *found;
-			free_segments.erase(std::next(found).base());
+			*slab = *found;
+			free_slabs.erase(std::next(found).base());
 			return true;
 		}
 	}
-	while (made_chunks + chunks > most_chunks && !free_segments.empty())
+	while (made_chunks + chunks > most_chunks && !free_slabs.empty())
 	{
-		made_chunks -= free_segments.front().chunks;
-		destroy(free_segments.front());
-		free_segments.erase(free_segments.begin());
+		made_chunks -= free_slabs.front().chunks;
+		destroy(free_slabs.front());
+		free_slabs.erase(free_slabs.begin());
 	}
 	made_chunks += chunks;
 	return false;
 }
 
 Outcome
-SegmentPool::take(uint32_t chunks, Segment *segment)
+SlabPool::take(uint32_t chunks, Slab *slab)
 {
 	{
 		std::lock_guard<std::mutex> lock(mutex);
 
-		if (take_free(chunks, segment))
+		if (take_free(chunks, slab))
 			return {};
 	}
-	return make(chunks, segment);
+	return make(chunks, slab);
 }
 
 void
-SegmentPool::give_back(Segment segment)
+SlabPool::give_back(Slab slab)
 {
 	std::lock_guard<std::mutex> lock(mutex);
 
-	if (segment.retired)
-		destroy(segment);
+	if (slab.retired)
+		destroy(slab);
 	else
-		free_segments.push_back(segment);
+		free_slabs.push_back(slab);
 }
 
 void
-SegmentPool::retire(Segment *segment)
+SlabPool::retire(Slab *slab)
 {
-	layer->unregister_memory(segment->base);
-	segment->retired = true;
+	layer->unregister_memory(slab->base);
+	slab->retired = true;
 
 	std::lock_guard<std::mutex> lock(mutex);
 
-	made_chunks -= segment->chunks;
+	made_chunks -= slab->chunks;
 }
 
 /* False: there is no room for it, or it could not be made; clients will be told why when they ask. */
 bool
-SegmentPool::prepare_one(uint32_t chunks)
+SlabPool::prepare_one(uint32_t chunks)
 {
-	Segment segment;
+	Slab slab;
 
 	{
 		std::lock_guard<std::mutex> lock(mutex);
@@ -177,14 +177,14 @@ SegmentPool::prepare_one(uint32_t chunks)
 			return false;
 		made_chunks += chunks;
 	}
-	if (!make(chunks, &segment).ok())
+	if (!make(chunks, &slab).ok())
 		return false;
-	give_back(segment);
+	give_back(slab);
 	return true;
 }
 
 void
-SegmentPool::prepare(const std::vector<uint32_t> &sizes, size_t first)
+SlabPool::prepare(const std::vector<uint32_t> &sizes, size_t first)
 {
 	for (size_t i = 0; i < first; i++)
 	{

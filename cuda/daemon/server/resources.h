@@ -2,15 +2,15 @@
  * resources.h
  *		Host memory that jobs share: chunk memory, and memory for the results and chunks of idle jobs.
  *
- * Chunk memory is a pool of segments, each some chunks in a memfd that is sealed against changes of its size.
- * Segments are made when they are first needed, or earlier in the background.  They are registered with the
- * devices once, and lent to one connection at a time.  There are large and small segments.  Helpers, and jobs
- * with few rows, get small segments, so that there are enough.  A client may keep its mapping of a segment
- * that is lent to another client; all clients belong to the same user.
+ * Chunk memory is a pool of slabs, each some chunks in a memfd that is sealed against changes of its size.
+ * Slabs are made when they are first needed, or earlier in the background.  They are registered with the
+ * devices once, and lent to one connection at a time.  There are large and small slabs.  Joiners, and jobs
+ * with few rows, get small slabs, so that there are enough.  A client may keep its mapping of a slab that is
+ * lent to another client; all clients belong to the same user.
  *
- * If other jobs need the place of a segment whose connection rests, the segment is retired.  It is no longer
+ * If other jobs need the place of a slab whose connection rests, the slab is retired.  It is no longer
  * pinned, and the connection keeps it until its end, with rows that its client has not yet read.  Retired
- * segments and the results of resting jobs use idle memory, which is limited.
+ * slabs and the results of resting jobs use idle memory, which is limited.
  */
 #ifndef GPUSORTD_RESOURCES_H
 #define GPUSORTD_RESOURCES_H
@@ -23,7 +23,7 @@
 
 /* ---- chunk memory ---- */
 
-struct Segment
+struct Slab
 {
 	int fd = -1;
 	uint8_t *base = nullptr;
@@ -31,38 +31,38 @@ struct Segment
 	bool retired = false; /* not pinned, and no longer in the pool */
 };
 
-/* A connection takes a segment only after the gate has admitted its job, so at most most_chunks are lent. */
-class SegmentPool
+/* A connection takes a slab only after the gate has admitted its job, so at most most_chunks are lent. */
+class SlabPool
 {
 public:
-	SegmentPool(DeviceLayer *device_layer, uint64_t size_of_chunk, uint32_t most);
-	~SegmentPool();
+	SlabPool(DeviceLayer *device_layer, uint64_t size_of_chunk, uint32_t most);
+	~SlabPool();
 
 	/*
-	 * Makes segments with these numbers of chunks: the first `first` segments before it returns, and the
-	 * others in the background.
+	 * Makes slabs with these numbers of chunks: the first `first` slabs before it returns, and the others in
+	 * the background.
 	 */
 	void prepare(const std::vector<uint32_t> &sizes, size_t first);
 
-	Outcome take(uint32_t chunks, Segment *segment);
-	void give_back(Segment segment);
+	Outcome take(uint32_t chunks, Slab *slab);
+	void give_back(Slab slab);
 
-	/* The segment leaves the pool, which may make another one in its place. */
-	void retire(Segment *segment);
+	/* The slab leaves the pool, which may make another one in its place. */
+	void retire(Slab *slab);
 
 	const uint64_t chunk_bytes;
 	const uint32_t most_chunks;
 
 private:
-	bool take_free(uint32_t chunks, Segment *segment);
-	Outcome make(uint32_t chunks, Segment *segment);
-	Outcome map(Segment *segment);
+	bool take_free(uint32_t chunks, Slab *slab);
+	Outcome make(uint32_t chunks, Slab *slab);
+	Outcome map(Slab *slab);
 	bool prepare_one(uint32_t chunks);
-	void destroy(Segment segment);
+	void destroy(Slab slab);
 
 	DeviceLayer *layer;
 	std::mutex mutex;
-	std::vector<Segment> free_segments;
+	std::vector<Slab> free_slabs;
 	uint32_t made_chunks = 0; /* lent, free, or being made */
 	std::atomic<bool> ending{false};
 	std::thread preparing;

@@ -37,8 +37,8 @@
 #define WATCHDOG_SECONDS 10
 #define TIDY_SECONDS 10
 
-/* Segments that are there before the first client; one of 8 chunks takes some 20 ms. */
-#define READY_SEGMENTS 2
+/* Slabs that are there before the first client; one of 8 chunks takes some 20 ms. */
+#define READY_SLABS 2
 
 void
 log_line(const char *level, const char *format, ...)
@@ -62,37 +62,36 @@ log_line(const char *level, const char *format, ...)
 /* ---- the service ---- */
 
 /*
- * Segments for a query or two with many helpers; the layer for tests needs no more than a few.  The first
+ * Slabs for a query or two with many joiners; the layer for tests needs no more than a few.  The first
  * client, small or large, finds one of its size.
  */
 std::vector<uint32_t>
-Service::first_segments() const
+Service::first_slabs() const
 {
 	uint32_t large = settings.host_memory ? 1 : 4;
-	std::vector<uint32_t> sizes = {small_segment(), large_segment()};
+	std::vector<uint32_t> sizes = {small_slab(), large_slab()};
 
-	sizes.insert(sizes.end(), large - 1, large_segment());
-	sizes.insert(sizes.end(), large * 4 - 1, small_segment());
+	sizes.insert(sizes.end(), large - 1, large_slab());
+	sizes.insert(sizes.end(), large * 4 - 1, small_slab());
 	return sizes;
 }
 
 /*
- * How many connections there are files for, and chunks: a segment is a file, and the smaller ones have
- * small_segment() chunks.
+ * How many connections there are files for, and chunks: a slab is a file, and the smaller ones have
+ * small_slab() chunks.
  */
 Outcome
 Service::share_files(uint32_t *chunks)
 {
 	uint64_t wanted = settings.staging_memory / settings.chunk_bytes;
-	FileBudget budget = files_budget((wanted + small_segment() - 1) / small_segment());
+	FileBudget budget = files_budget((wanted + small_slab() - 1) / small_slab());
 
 	most_connections = budget.connections;
 	if (budget.connections == 0)
 		return {GPUSORTD_NO_RESOURCES, "the limit of open files, " + std::to_string(budget.limit) +
 										   ", leaves no file for a connection; raise it by ulimit -n, or by "
 										   "LimitNOFILE of the server's unit"};
-	*chunks =
-		std::max<uint64_t>(std::min<uint64_t>(wanted, budget.segments * small_segment()), large_segment());
+	*chunks = std::max<uint64_t>(std::min<uint64_t>(wanted, budget.slabs * small_slab()), large_slab());
 	if (*chunks < wanted)
 		log_line(
 			"WARNING",
@@ -131,9 +130,9 @@ Service::open()
 	outcome = share_files(&chunks);
 	if (!outcome.ok())
 		return outcome;
-	segments = std::make_unique<SegmentPool>(layer.get(), settings.chunk_bytes, chunks);
-	segments->prepare(first_segments(), READY_SEGMENTS);
-	gate = std::make_unique<Gate>(devices, segments->most_chunks);
+	slabs = std::make_unique<SlabPool>(layer.get(), settings.chunk_bytes, chunks);
+	slabs->prepare(first_slabs(), READY_SLABS);
+	gate = std::make_unique<Gate>(devices, slabs->most_chunks);
 	for (const GateDevice &device : devices)
 		log_line("LOG", "device %d: %s, %llu MB, up to %llu MB of them for sorting",
 				 device.description.number, device.description.name.c_str(),

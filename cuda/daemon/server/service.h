@@ -56,19 +56,19 @@ struct Service
 	std::shared_ptr<SharedJob> find(uint64_t id, uint64_t token);
 
 	/* Chunks of a connection that has many rows to move, and of one that has few or only feeds. */
-	uint32_t large_segment() const
+	uint32_t large_slab() const
 	{
 		return settings.chunks;
 	}
 
-	uint32_t small_segment() const
+	uint32_t small_slab() const
 	{
 		return (settings.chunks + 1) / 2;
 	}
 
 	Settings settings;
 	std::unique_ptr<DeviceLayer> layer;
-	std::unique_ptr<SegmentPool> segments;
+	std::unique_ptr<SlabPool> slabs;
 	std::unique_ptr<Gate> gate;
 	IdleMemory idle_memory;
 	std::atomic<bool> stopping{false};
@@ -78,7 +78,7 @@ struct Service
 
 private:
 	Outcome share_files(uint32_t *chunks);
-	std::vector<uint32_t> first_segments() const;
+	std::vector<uint32_t> first_slabs() const;
 
 	std::mutex jobs_mutex;
 	std::map<uint64_t, std::weak_ptr<SharedJob>> jobs;

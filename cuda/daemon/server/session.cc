@@ -6,7 +6,7 @@
  * it is sorted:
  *
  *	  greeting --HELLO--> ready --BEGIN--> feeding --PERFORM--> sorted
- *	                        |  \--JOIN---> helping                 |
+ *	                        |  \--JOIN---> joined                  |
  *	                        ^------------------END-----------------+
  *
  * BEGIN is allowed in the state sorted, too: another job takes the place of the one that is over, without
@@ -37,7 +37,7 @@
 /* More is no estimate: keeps sums of estimates far from overflowing. */
 #define MOST_EXPECTED_BYTES (UINT64_C(1) << 48)
 
-/* Jobs that are expected to fill no more chunks than this are small: they get a small segment. */
+/* Jobs that are expected to fill no more chunks than this are small: they get a small slab. */
 #define SMALL_JOB_CHUNKS 2
 
 /* False: the client has closed the connection, or can't be understood and has been told. */
@@ -119,7 +119,7 @@ Session::dispatch(const Message &message)
 				return join(message.join);
 			break;
 		case GPUSORTD_SUBMIT:
-			if (state == SessionState::feeding || state == SessionState::helping)
+			if (state == SessionState::feeding || state == SessionState::joined)
 				return submit(message.submit);
 			break;
 		case GPUSORTD_PERFORM:
@@ -127,7 +127,7 @@ Session::dispatch(const Message &message)
 				return perform();
 			break;
 		case GPUSORTD_FETCH:
-			if (state == SessionState::sorted || state == SessionState::helping)
+			if (state == SessionState::sorted || state == SessionState::joined)
 				return fetch(message.fetch);
 			break;
 		case GPUSORTD_END:
@@ -142,14 +142,14 @@ Session::dispatch(const Message &message)
 
 /*
  * Tells the client of a failure.  The job is over, and lets go of the device's memory now; but it goes on
- * without a helper that could not begin to help, or came too late to.
+ * without a joiner that could not begin to help, or came too late to.
  */
 bool
 Session::fail(const Outcome &outcome)
 {
 	bool sent;
 
-	if (job != nullptr && !(helper && (state == SessionState::ready || outcome.code == GPUSORTD_JOB_OVER)))
+	if (job != nullptr && !(joiner && (state == SessionState::ready || outcome.code == GPUSORTD_JOB_OVER)))
 		job->fail(outcome);
 	drop_fetches();
 	state = SessionState::failed;
@@ -168,7 +168,7 @@ Session::hello()
 	GpusortdWelcome welcome = {};
 
 	welcome.host_memory = service->settings.host_memory;
-	welcome.chunk_bytes = service->segments->chunk_bytes;
+	welcome.chunk_bytes = service->slabs->chunk_bytes;
 	welcome.idle_bytes = service->idle_memory.bytes();
 	for (const GateDevice &device : service->gate->describe())
 	{
@@ -212,8 +212,8 @@ choose_chunks(const Service &service, const JobSize &size, uint32_t key_bytes)
 {
 	uint64_t bytes = size.rows * chunk_entry_bytes(key_bytes) + size.key_bytes + size.row_bytes;
 
-	return bytes > 0 && bytes <= SMALL_JOB_CHUNKS * service.settings.chunk_bytes ? service.small_segment()
-																				 : service.large_segment();
+	return bytes > 0 && bytes <= SMALL_JOB_CHUNKS * service.settings.chunk_bytes ? service.small_slab()
+																				 : service.large_slab();
 }
 
 /* A job of its own; or another one in the place of that which is sorted. */
@@ -221,7 +221,7 @@ bool
 Session::begin(const GpusortdBegin &wanted)
 {
 	JobSize expected = expected_size(wanted);
-	JobShape shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm, service->segments->chunk_bytes};
+	JobShape shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm, service->slabs->chunk_bytes};
 	uint64_t least;
 	std::unique_ptr<Admission> place;
 	bool admitted = false;
@@ -278,8 +278,7 @@ Session::start_job(const JobSize &expected, const JobShape &shape, std::unique_p
 	if (getrandom(&job->token, sizeof(job->token), 0) != (ssize_t) sizeof(job->token))
 		return fail({GPUSORTD_NO_RESOURCES, "no random numbers"});
 	service->publish(job);
-	return segment.base != nullptr ? send_segment(SessionState::feeding)
-								   : lend_segment(chunks, SessionState::feeding);
+	return slab.base != nullptr ? send_slab(SessionState::feeding) : lend_slab(chunks, SessionState::feeding);
 }
 
 /* There is nobody to wait for.  The place in the queue is gone, and the connection is ready for END. */
@@ -324,35 +323,35 @@ Session::wait_for_admission(bool *admitted)
 bool
 Session::join(const GpusortdJoin &wanted)
 {
-	helper = true;
+	joiner = true;
 	job = service->find(wanted.job, wanted.token);
 	if (job == nullptr)
 		return fail({GPUSORTD_JOB_OVER, "the job to join does not exist, or is over"});
-	if (!service->gate->take_chunks(service->small_segment()))
+	if (!service->gate->take_chunks(service->small_slab()))
 		return fail({GPUSORTD_STAGING_FULL, "all chunk memory is in use"});
-	place_chunks = service->small_segment();
-	return lend_segment(place_chunks, SessionState::helping);
+	place_chunks = service->small_slab();
+	return lend_slab(place_chunks, SessionState::joined);
 }
 
-/* A segment for this connection; then the client may begin to fill chunks. */
+/* A slab for this connection; then the client may begin to fill chunks. */
 bool
-Session::lend_segment(uint32_t chunks, SessionState next)
+Session::lend_slab(uint32_t chunks, SessionState next)
 {
-	Outcome outcome = service->segments->take(chunks, &segment);
+	Outcome outcome = service->slabs->take(chunks, &slab);
 
-	return outcome.ok() ? send_segment(next) : fail(outcome);
+	return outcome.ok() ? send_slab(next) : fail(outcome);
 }
 
 bool
-Session::send_segment(SessionState next)
+Session::send_slab(SessionState next)
 {
 	GpusortdJob lent = {};
 
 	job->describe(&lent);
-	lent.chunks = segment.chunks;
-	lent.chunk_bytes = service->segments->chunk_bytes;
+	lent.chunks = slab.chunks;
+	lent.chunk_bytes = service->slabs->chunk_bytes;
 	state = next;
-	return wire.send(GPUSORTD_JOB, lent, segment.fd);
+	return wire.send(GPUSORTD_JOB, lent, slab.fd);
 }
 
 /* Out of memory where a job can't be told: the connection is at its end, and no other one. */

@@ -18,7 +18,7 @@ enum class SessionState
 	greeting,
 	ready,
 	feeding,
-	helping,
+	joined,
 	sorted,
 	failed
 };
@@ -59,8 +59,8 @@ private:
 	bool refuse(bool *admitted);
 	bool wait_for_admission(bool *admitted);
 	bool join(const GpusortdJoin &wanted);
-	bool lend_segment(uint32_t chunks, SessionState next);
-	bool send_segment(SessionState next);
+	bool lend_slab(uint32_t chunks, SessionState next);
+	bool send_slab(SessionState next);
 	bool submit(const GpusortdSubmit &filled);
 	bool perform();
 	bool fetch(const GpusortdFetch &wanted);
@@ -78,10 +78,10 @@ private:
 	SessionState state = SessionState::greeting;
 	std::shared_ptr<SharedJob> job;
 	std::unique_ptr<Admission> waiting; /* in the queue */
-	bool helper = false;
-	uint32_t place_chunks = 0; /* helper: number of chunks that the gate counts as lent to it */
-	Segment segment;
-	IdleShare idle_share;  /* for the segment, once it is retired */
+	bool joiner = false;
+	uint32_t place_chunks = 0; /* joiner: number of chunks that the gate counts as lent to it */
+	Slab slab;
+	IdleShare idle_share;  /* for the slab, once it is retired */
 	uint64_t position = 0; /* of the next fetch */
 	uint64_t fetch_us = 0;
 	std::deque<Fetch> fetches; /* under way */

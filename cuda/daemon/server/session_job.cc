@@ -26,10 +26,10 @@ Session::submit(const GpusortdSubmit &filled)
 	GpusortdChunkFree freed = {filled.chunk, GPUSORTD_OK};
 	Outcome outcome;
 
-	if (!submit_is_valid(filled, job->shape, segment.chunks))
+	if (!submit_is_valid(filled, job->shape, slab.chunks))
 		return fail({GPUSORTD_INVALID, "SUBMIT describes no chunk"});
 	outcome = job->submit(
-		{segment.base + filled.chunk * job->shape.chunk_bytes, filled.rows, filled.front, filled.back});
+		{slab.base + filled.chunk * job->shape.chunk_bytes, filled.rows, filled.front, filled.back});
 	if (outcome.code == GPUSORTD_MEMORY_FULL)
 		freed.refused = GPUSORTD_MEMORY_FULL;
 	else if (!outcome.ok())
@@ -68,7 +68,7 @@ Session::fetch(const GpusortdFetch &wanted)
 	Window window = {};
 	Outcome outcome;
 
-	if (wanted.chunk >= segment.chunks || wanted.backward > 1 || from > job->rows())
+	if (wanted.chunk >= slab.chunks || wanted.backward > 1 || from > job->rows())
 	{
 		if (!finish_fetches())
 			return false;
@@ -79,8 +79,8 @@ Session::fetch(const GpusortdFetch &wanted)
 		return false;
 	if (state == SessionState::failed)
 		return true;
-	outcome = job->start_fetch(from, wanted.backward, segment.base + wanted.chunk * job->shape.chunk_bytes,
-							   &window);
+	outcome =
+		job->start_fetch(from, wanted.backward, slab.base + wanted.chunk * job->shape.chunk_bytes, &window);
 	if (!outcome.ok())
 		return fail(outcome);
 	fetches.push_back({{wanted.chunk, 0, window.first, window.rows, window.bytes}, window.ticket});
@@ -145,8 +145,8 @@ Session::end()
 }
 
 /*
- * Gives back all that the connection holds of its job.  What the device does with the segment's chunks ends
- * first; then the segment goes, before the place at the gate that stands for it.
+ * Gives back all that the connection holds of its job.  What the device does with the slab's chunks ends
+ * first; then the slab goes, before the place at the gate that stands for it.
  */
 void
 Session::leave_job()
@@ -154,7 +154,7 @@ Session::leave_job()
 	std::unique_ptr<Admission> place = std::move(waiting);
 
 	drop_fetches();
-	if (job != nullptr && !helper)
+	if (job != nullptr && !joiner)
 	{
 		std::unique_ptr<Admission> of_job = job->end();
 
@@ -162,14 +162,14 @@ Session::leave_job()
 		if (of_job != nullptr)
 			place = std::move(of_job);
 	}
-	if (segment.base != nullptr)
-		service->segments->give_back(segment);
-	segment = {};
+	if (slab.base != nullptr)
+		service->slabs->give_back(slab);
+	slab = {};
 	idle_share.give_back();
 	if (place_chunks > 0)
 		service->gate->release_chunks(place_chunks);
 	place_chunks = 0;
 	job.reset();
-	helper = false;
+	joiner = false;
 	fetch_us = 0;
 }

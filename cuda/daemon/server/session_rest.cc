@@ -31,7 +31,7 @@ Session::rest()
 	const std::chrono::milliseconds unused_for(REST_MILLISECONDS);
 	bool long_enough = false;
 
-	if (job == nullptr || helper || job->place() == nullptr || wire.can_read(REST_MILLISECONDS))
+	if (job == nullptr || joiner || job->place() == nullptr || wire.can_read(REST_MILLISECONDS))
 		return true;
 
 	Admission *place = job->place();
@@ -43,9 +43,9 @@ Session::rest()
 		int events;
 
 		spare.bytes = job->spare(unused_for, service->idle_memory);
-		if (segment.base != nullptr && !segment.retired &&
-			service->idle_memory.has_room(segment.chunks * service->segments->chunk_bytes))
-			spare.chunks = segment.chunks;
+		if (slab.base != nullptr && !slab.retired &&
+			service->idle_memory.has_room(slab.chunks * service->slabs->chunk_bytes))
+			spare.chunks = slab.chunks;
 		place->rest(spare);
 		events = poll(fds, 2, LONG_REST_MILLISECONDS);
 		long_enough |= events == 0;
@@ -64,9 +64,9 @@ Session::give_back(const Holding &wanted)
 	Outcome outcome;
 
 	if (wanted.chunks > 0 &&
-		idle_share.take(&service->idle_memory, segment.chunks * service->segments->chunk_bytes))
+		idle_share.take(&service->idle_memory, slab.chunks * service->slabs->chunk_bytes))
 	{
-		service->segments->retire(&segment);
+		service->slabs->retire(&slab);
 		place->leave_chunks();
 	}
 	if (wanted.bytes > 0)

@@ -425,8 +425,9 @@ cpu_end(Sorter *base)
 }
 
 const SortDevice sort_device_cpu = {
-	.name = "cpu",
+	.kind = DEVICE_CPU,
 	.properties = SORT_READS_TAILS,
+	.count_parts = sorter_has_one_part,
 	.begin = cpu_begin,
 	.join = cpu_join,
 	.enter = cpu_enter,

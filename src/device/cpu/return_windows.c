@@ -3,8 +3,9 @@
  *		Rows that several processes sorted are put in order by all of them for the first one, which reads
  *		them.
  *
- * Windows are taken in their order, and a slot is free when the reader is through with the window that was in
- * it last.  While a window is being filled the reader fills others: so few helpers keep it as busy as many.
+ * Windows are taken in their order, and a buffer is free when the reader is through with the window that was
+ * in it last.  While a window is being filled the reader fills others: so few helpers keep it as busy as
+ * many.
  *
  * A helper that waits for long leaves: others may want the worker.  So does one whom the others can do
  * without: what a worker has mapped takes the kernel long to unmap, and is out of the way by the time that
@@ -22,16 +23,16 @@
 #include "device/cpu/return_windows.h"
 
 /*
- * Bytes of a slot; sorts of fewer rows have smaller ones, so that all helpers have something to do.
+ * Bytes of a buffer; sorts of fewer rows have smaller ones, so that all helpers have something to do.
  */
 #ifndef WINDOW_SIZE_MAX
 #define WINDOW_SIZE_MIN ((Size) 16 * 1024)
 #define WINDOW_SIZE_MAX ((Size) 128 * 1024)
 #endif
 #define WINDOWS_PER_HELPER 8
-#define SLOTS_PER_HELPER 4
-#define SLOTS_MIN 2
-#define SLOTS_MAX 256
+#define BUFFERS_PER_HELPER 4
+#define BUFFERS_MIN 2
+#define BUFFERS_MAX 256
 
 /* A helper waits for the reader so long. */
 #define PATIENCE_MS 200
@@ -43,24 +44,24 @@
 #define MEASURED_MS 2.0
 #define BUSY_SHARE_MAX 0.75
 
-typedef struct WindowSlot
+typedef struct WindowBuffer
 {
 	char *rows;
 	uint64 filled; /* the number of the window in it, from 1; 0: none yet */
 	uint64 nrows;  /* of the window, its first ones: no more had room */
 	Size bytes;	   /* that they take */
-} WindowSlot;
+} WindowBuffer;
 
 struct ReturnWindows
 {
 	uint64 nrows; /* of all windows */
 	uint64 nwindows;
 	uint64 window_rows; /* of each but the last */
-	Size slot_size;
-	int nslots;
+	Size buffer_size;
+	int nbuffers;
 	int wake_every; /* windows that are read; it wakes a helper, which takes a system call */
 
-	slock_t mutex; /* of all that follows, but for what is in slots that are being filled */
+	slock_t mutex; /* of all that follows, but for what is in buffers that are being filled */
 	ConditionVariable filled;
 	ConditionVariable freed;
 	uint64 taken; /* windows that somebody has begun with */
@@ -68,13 +69,13 @@ struct ReturnWindows
 	int nhelping;
 	uint64 next_leaves; /* when so many windows are read another helper may leave */
 	bool dismissed;
-	WindowSlot slots[SLOTS_MAX];
+	WindowBuffer buffers[BUFFERS_MAX];
 };
 
 /* ---------------------------------------------------------------- memory */
 
 static Size
-slot_size(uint64 nrows, Size row_size, int helpers)
+buffer_size(uint64 nrows, Size row_size, int helpers)
 {
 	Size size = nrows * row_size / ((Size) helpers * WINDOWS_PER_HELPER);
 
@@ -85,15 +86,15 @@ Size
 return_windows_size(uint64 nrows, Size row_size, int helpers, Size room)
 {
 	Size size;
-	Size slots;
+	Size buffers;
 
 	if (helpers < HELPERS_MIN || nrows < HELPED_ROWS_MIN || room < sizeof(ReturnWindows))
 		return 0;
-	size = slot_size(nrows, row_size, helpers);
-	slots = Min((room - sizeof(ReturnWindows)) / size, Min(helpers * SLOTS_PER_HELPER, SLOTS_MAX));
-	if (slots < SLOTS_MIN || row_size > size)
+	size = buffer_size(nrows, row_size, helpers);
+	buffers = Min((room - sizeof(ReturnWindows)) / size, Min(helpers * BUFFERS_PER_HELPER, BUFFERS_MAX));
+	if (buffers < BUFFERS_MIN || row_size > size)
 		return 0;
-	return sizeof(ReturnWindows) + slots * size;
+	return sizeof(ReturnWindows) + buffers * size;
 }
 
 ReturnWindows *
@@ -103,26 +104,26 @@ return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int he
 
 	memset(windows, 0, sizeof(ReturnWindows));
 	windows->nrows = nrows;
-	windows->slot_size = slot_size(nrows, row_size, helpers);
-	windows->nslots = (size - sizeof(ReturnWindows)) / windows->slot_size;
-	windows->wake_every = Max(1, Min(SLOTS_PER_HELPER, windows->nslots / SLOTS_PER_HELPER));
-	windows->window_rows = windows->slot_size / row_size;
+	windows->buffer_size = buffer_size(nrows, row_size, helpers);
+	windows->nbuffers = (size - sizeof(ReturnWindows)) / windows->buffer_size;
+	windows->wake_every = Max(1, Min(BUFFERS_PER_HELPER, windows->nbuffers / BUFFERS_PER_HELPER));
+	windows->window_rows = windows->buffer_size / row_size;
 	windows->nwindows = (nrows + windows->window_rows - 1) / windows->window_rows;
-	windows->next_leaves = windows->nslots;
+	windows->next_leaves = windows->nbuffers;
 	SpinLockInit(&windows->mutex);
 	ConditionVariableInit(&windows->filled);
 	ConditionVariableInit(&windows->freed);
-	for (int i = 0; i < windows->nslots; i++)
-		windows->slots[i].rows = (char *) (windows + 1) + i * windows->slot_size;
+	for (int i = 0; i < windows->nbuffers; i++)
+		windows->buffers[i].rows = (char *) (windows + 1) + i * windows->buffer_size;
 	return windows;
 }
 
 /* ---------------------------------------------------------------- windows */
 
-static WindowSlot *
-slot_of(ReturnWindows *windows, uint64 window)
+static WindowBuffer *
+buffer_of(ReturnWindows *windows, uint64 window)
 {
-	return &windows->slots[window % windows->nslots];
+	return &windows->buffers[window % windows->nbuffers];
 }
 
 static uint64
@@ -138,7 +139,7 @@ typedef enum Turn
 	TURN_LEAVE
 } Turn;
 
-/* Takes the next window, if there is one, and a slot for it. */
+/* Takes the next window, if there is one, and a buffer for it. */
 static Turn
 take_window(ReturnWindows *windows, uint64 *window)
 {
@@ -147,7 +148,7 @@ take_window(ReturnWindows *windows, uint64 *window)
 	SpinLockAcquire(&windows->mutex);
 	if (!windows->dismissed && windows->taken < windows->nwindows)
 	{
-		turn = windows->taken < windows->read + windows->nslots ? TURN_FILL : TURN_WAIT;
+		turn = windows->taken < windows->read + windows->nbuffers ? TURN_FILL : TURN_WAIT;
 		if (turn == TURN_FILL)
 			*window = windows->taken++;
 	}
@@ -155,14 +156,14 @@ take_window(ReturnWindows *windows, uint64 *window)
 	return turn;
 }
 
-/* Copies the window's rows into its slot, as many as there is room for. */
+/* Copies the window's rows into its buffer, as many as there is room for. */
 static void
 fill(ReturnWindows *windows, uint64 window, SortedRows *sorted)
 {
-	WindowSlot *slot = slot_of(windows, window);
+	WindowBuffer *buffer = buffer_of(windows, window);
 	uint64 first = first_row(windows, window);
 	uint64 end = first_row(windows, window + 1);
-	char *to = slot->rows;
+	char *to = buffer->rows;
 	uint64 i;
 
 	for (i = first; i < end; i++)
@@ -173,15 +174,15 @@ fill(ReturnWindows *windows, uint64 window, SortedRows *sorted)
 			CHECK_FOR_INTERRUPTS();
 		sorted_rows_prefetch(sorted, i, 1);
 		row = sorted_rows_row(sorted, i);
-		if (MAXALIGN(row->t_len) > windows->slot_size - (to - slot->rows))
+		if (MAXALIGN(row->t_len) > windows->buffer_size - (to - buffer->rows))
 			break;
 		memcpy(to, row, row->t_len);
 		to += MAXALIGN(row->t_len);
 	}
 	SpinLockAcquire(&windows->mutex);
-	slot->nrows = i - first;
-	slot->bytes = to - slot->rows;
-	slot->filled = window + 1;
+	buffer->nrows = i - first;
+	buffer->bytes = to - buffer->rows;
+	buffer->filled = window + 1;
 	SpinLockRelease(&windows->mutex);
 	ConditionVariableBroadcast(&windows->filled);
 }
@@ -215,14 +216,14 @@ is_superfluous(ReturnWindows *windows, double busy)
 	leaves = windows->nhelping > HELPERS_MIN && windows->read >= windows->next_leaves &&
 			 busy * windows->nhelping / (windows->nhelping - 1) < BUSY_SHARE_MAX;
 	if (leaves)
-		windows->next_leaves = windows->read + windows->nslots;
+		windows->next_leaves = windows->read + windows->nbuffers;
 	SpinLockRelease(&windows->mutex);
 	return leaves;
 }
 
-/* Waits for a free slot; false: this helper is not wanted any more. */
+/* Waits for a free buffer; false: this helper is not wanted any more. */
 static bool
-wait_for_slot(ReturnWindows *windows, HelperShare *share)
+wait_for_buffer(ReturnWindows *windows, HelperShare *share)
 {
 	Stopwatch watch = stopwatch_start();
 	double measured_ms;
@@ -263,7 +264,7 @@ return_windows_help(ReturnWindows *windows, SortedRows *sorted)
 			ConditionVariableCancelSleep();
 			fill(windows, window, sorted);
 		}
-		else if (!wait_for_slot(windows, &share))
+		else if (!wait_for_buffer(windows, &share))
 			break;
 	}
 	count_helpers(windows, -1);
@@ -282,23 +283,23 @@ return_windows_dismiss(ReturnWindows *windows)
 /* ---------------------------------------------------------------- the reader */
 
 /*
- * The reader comes to a window: how many of its rows are in the slot?  -1: somebody is just filling it.  A
+ * The reader comes to a window: how many of its rows are in the buffer?  -1: somebody is just filling it.  A
  * window that nobody has taken is the reader's.
  */
 static int64
 come_to(ReturnWindows *windows, uint64 window)
 {
-	const WindowSlot *slot = slot_of(windows, window);
+	const WindowBuffer *buffer = buffer_of(windows, window);
 	uint64 filled;
 	int64 rows = 0;
 
 	SpinLockAcquire(&windows->mutex);
-	filled = slot->filled;
+	filled = buffer->filled;
 	windows->read = window;
 	if (windows->taken <= window)
 		windows->taken = window + 1;
 	else if (filled == window + 1)
-		rows = slot->nrows;
+		rows = buffer->nrows;
 	else if (!windows->dismissed)
 		rows = -1;
 	SpinLockRelease(&windows->mutex);
@@ -335,20 +336,20 @@ window_reader_open(WindowReader *reader)
 	}
 	ConditionVariableCancelSleep();
 	reader->next_window = first_row(windows, window + 1);
-	reader->row = slot_of(windows, window)->rows;
-	reader->rows_in_slot = rows;
-	reader->end = reader->row + (rows > 0 ? slot_of(windows, window)->bytes : 0);
+	reader->row = buffer_of(windows, window)->rows;
+	reader->rows_in_buffer = rows;
+	reader->end = reader->row + (rows > 0 ? buffer_of(windows, window)->bytes : 0);
 }
 
 uint64
 window_reader_hand_over(WindowReader *reader, const char **at, const char **end)
 {
-	uint64 rows = reader->rows_in_slot;
+	uint64 rows = reader->rows_in_buffer;
 
 	*at = reader->row;
 	*end = reader->end;
 	reader->next_row += rows;
 	reader->rows_read += rows;
-	reader->rows_in_slot = 0;
+	reader->rows_in_buffer = 0;
 	return rows;
 }

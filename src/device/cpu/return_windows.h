@@ -3,13 +3,13 @@
  *		Several processes put the rows that they sorted in order for the first process, which reads the rows.
  *
  * The rows are scattered over the memory that they were fed to.  The order is cut into windows with the same
- * number of rows.  Helpers copy the rows of a window behind each other into one of a few slots, some windows
- * ahead of the first process.  The first process reads slots from their beginning to their end.
+ * number of rows.  Helpers copy the rows of a window behind each other into one of a few buffers, some
+ * windows ahead of the first process.  The first process reads buffers from their beginning to their end.
  *
  * A window is free, taken by a helper or by the reader, filled, or read.  A mutex of ReturnWindows protects
- * the numbers of windows taken and read, of helpers, and of the window in each slot.  Only the process that
- * fills a slot uses its rows until the slot is marked as filled.  Then only the reader uses them, until it
- * comes to the next window.  Helpers wait on the condition variable `freed`, the reader on `filled`.
+ * the numbers of windows taken and read, of helpers, and of the window in each buffer.  Only the process that
+ * fills a buffer uses its rows until the buffer is marked as filled.  Then only the reader uses them, until
+ * it comes to the next window.  Helpers wait on the condition variable `freed`, the reader on `filled`.
  *
  * There is one reader, the leader; every other process that sorted may help.  If no process has filled a
  * window, the reader reads its rows from the sorted rows themselves.
@@ -51,24 +51,24 @@ typedef struct WindowReader
 	SortedRows *sorted;		/* the rows, in this process */
 	uint64 next_row;		/* the row to be read next */
 	uint64 next_window;		/* the row that the next window begins with */
-	const char *row;		/* where the next row of the slot is */
-	const char *end;		/* the end of the rows of the slot */
-	uint64 rows_in_slot;	/* number of rows that are left in the slot */
-	uint64 rows_read;		/* number of rows read out of slots so far */
+	const char *row;		/* where the next row of the buffer is */
+	const char *end;		/* the end of the rows of the buffer */
+	uint64 rows_in_buffer;	/* number of rows that are left in the buffer */
+	uint64 rows_read;		/* number of rows read out of buffers so far */
 } WindowReader;
 
 /* For window_reader_next. */
 extern void window_reader_open(WindowReader *reader);
 
 /*
- * Hands all rows that are left in the slot over to the caller: from *at on to *end, each at the next multiple
- * of 8 bytes.  They count as read.  Returns their number.
+ * Hands all rows that are left in the buffer over to the caller: from *at on to *end, each at the next
+ * multiple of 8 bytes.  They count as read.  Returns their number.
  */
 extern uint64 window_reader_hand_over(WindowReader *reader, const char **at, const char **end);
 
 /*
  * Rows are in another processor's cache, from which they come as slowly as from memory.  Therefore bytes of
- * the slot are fetched this distance ahead, as many bytes as the current row has.
+ * the buffer are fetched this distance ahead, as many bytes as the current row has.
  */
 #define WINDOW_PREFETCH_DISTANCE 1024
 #define WINDOW_PREFETCH_LINE 64
@@ -97,9 +97,9 @@ window_reader_next(WindowReader *reader, uint64 row)
 	if (unlikely(row == reader->next_window))
 		window_reader_open(reader);
 	reader->next_row++;
-	if (reader->rows_in_slot == 0)
+	if (reader->rows_in_buffer == 0)
 		return NULL;
-	reader->rows_in_slot--;
+	reader->rows_in_buffer--;
 	reader->rows_read++;
 	tuple = (MinimalTuple) reader->row;
 	prefetch_window(reader->row, tuple->t_len);

@@ -145,8 +145,9 @@ cuda_device_end(Sorter *base)
 }
 
 const SortDevice sort_device_cuda = {
-	.name = "cuda",
+	.kind = DEVICE_CUDA,
 	.properties = CUDA_PROPERTIES,
+	.count_parts = turns_count,
 	.begin = cuda_device_begin,
 	.join = cuda_device_join,
 	.enter = sorter_enter,

@@ -166,7 +166,7 @@ wait_in_queue(CudaCard *card)
 	admitted = gpusortd_wait_in_queue(&card->client);
 	waited = stopwatch_ms(watch);
 	card->stats.queue_ms += waited;
-	stats_count_wait(sort_device_cuda.name, waited, admitted);
+	stats_count_wait(device_names[DEVICE_CUDA], waited, admitted);
 	return check_step(card, admitted, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
 }
 

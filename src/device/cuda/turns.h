@@ -3,10 +3,10 @@
  *		A sort on a GPU that has no room for it.  The rows are cut into parts by their keys, and each part is
  *		sorted on the GPU in its turn.
  *
- * Private to device.c, turns.c and turn_help.c.
+ * Private to device.c, turns.c, turn_change.c and turn_help.c.
  *
  * The first part is on the GPU from the beginning.  The other parts wait (waiting.h) until their turn comes
- * (turns.c).
+ * (turn_change.c).
  *
  * A TurnsSorter belongs to one process; processes share TurnsShare.  The leader sets splitters before workers
  * start, and help.state when it enters.  The rest of help is under the mutex of the share.  A change of help
@@ -82,6 +82,13 @@ turns_share(const TurnsSorter *sorter)
 	return (TurnsShare *) sorter->base.share;
 }
 
+/* Returns the number of parts. */
+static inline int
+turns_parts(const TurnsSorter *sorter)
+{
+	return sorter->splitters.n + 1;
+}
+
 /* ---- turn_help.c: processes that stay to send ---- */
 
 /* Called by the first process: has any process stayed, or may a process still stay? */
@@ -103,7 +110,18 @@ extern void turn_help_end(TurnsSorter *sorter);
 extern bool turn_help(Sorter *base);
 extern void turn_help_dismiss(Sorter *base);
 
+/* ---- turn_change.c: the parts in their turns ---- */
+
+/* Sorts the first part, which has been fed, and has the next one sent ahead if that is possible. */
+extern void turns_sort_first(TurnsSorter *sorter);
+
+/* Sorts the next part that has rows; false: there is none. */
+extern bool turns_sort_next(TurnsSorter *sorter);
+
 /* ---- turns.c ---- */
+
+/* SortDevice.count_parts of the cuda device. */
+extern int turns_count(const SortRequest *request);
 
 /* Chooses splitters for enough parts that the GPU has room for each; false: all rows are to be one part. */
 extern bool turns_choose(SortSplitters *splitters, const SortRequest *request);

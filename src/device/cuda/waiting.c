@@ -144,26 +144,33 @@ free_buffer(Waiting *waiting, int part)
 	waiting->parts[part].buffer = NULL;
 }
 
-/* The part's buffer, empty: there is one at a time. */
+/* Makes the buffer of a part, of another size than before. */
 static Chunk *
-take_buffer(Place *place, int part, Size at_least)
+replace_buffer(Place *place, int part, Size size)
 {
 	Waiting *waiting = (Waiting *) place->owner;
-	Size size = TYPEALIGN(8, Max(at_least, waiting->share->chunk_bytes));
 	Chunk *buffer;
 
-	part = waits_as(waiting, part);
-	buffer = waiting->parts[part].buffer;
-	if (buffer != NULL && buffer->size == size)
-	{
-		chunk_reset(buffer);
-		return buffer;
-	}
 	free_buffer(waiting, part);
 	buffer = make_chunk(place, part, NULL, size);
 	waiting->parts[part].buffer = buffer;
 	waiting->buffered += size;
 	waiting->most_buffered = Max(waiting->most_buffered, waiting->buffered);
+	return buffer;
+}
+
+/* The part's buffer, empty: there is one at a time. */
+static Chunk *
+take_buffer(Place *place, int part, Size at_least)
+{
+	Waiting *waiting = (Waiting *) place->owner;
+	int waits = waits_as(waiting, part);
+	Size size = TYPEALIGN(8, Max(at_least, waiting->share->chunk_bytes));
+	Chunk *buffer = waiting->parts[waits].buffer;
+
+	if (buffer == NULL || buffer->size != size)
+		return replace_buffer(place, waits, size);
+	chunk_reset(buffer);
 	return buffer;
 }
 

@@ -155,7 +155,7 @@ help(const std::string &socket_path, const BenchCase &wanted, int feeder, BenchS
 	wait_until(share, share->connected, wanted.feeders);
 	ok = ok && feed_rows(&client, wanted, first_row(wanted, feeder), first_row(wanted, feeder + 1), &times);
 	if (!ok)
-		say_why(share, "a helper", client);
+		say_why(share, "a joiner", client);
 	share->fed++;
 	gpusortd_close(&client);
 	_exit(0);

@@ -29,7 +29,7 @@
 #define MOST_STEPS 200
 #define CHUNKS 4
 
-/* Segments for one large job and one small one, and no thread that makes more. */
+/* Slabs for one large job and one small one, and no thread that makes more. */
 #define STAGING_CHUNKS (CHUNKS + CHUNKS / 2 + 1)
 #define CHUNK_BYTES UINT64_C(4096)
 

@@ -192,7 +192,7 @@ void check_idle(Random *random);
 void check_messages(Random *random);
 void check_fuzz(Random *random);
 void check_full(Random *random);
-void check_helpers(Random *random);
+void check_joiners(Random *random);
 void check_faults(Random *random);
 void check_limits(Random *random);
 

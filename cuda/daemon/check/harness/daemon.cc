@@ -217,19 +217,19 @@ Daemon::settles()
 	{
 		std::string link(100, '\0');
 		std::string fds = "/proc/" + std::to_string(pid) + "/fd/";
-		int segments = 0;
+		int slabs = 0;
 		DIR *fd_folder = opendir(fds.c_str());
 
 		for (struct dirent *entry; fd_folder != nullptr && (entry = readdir(fd_folder)) != nullptr;)
 		{
 			ssize_t length = readlink((fds + entry->d_name).c_str(), &link[0], link.size());
 
-			segments += length > 0 && link.compare(0, 8, "/memfd:g") == 0;
+			slabs += length > 0 && link.compare(0, 8, "/memfd:g") == 0;
 		}
 		if (fd_folder != nullptr)
 			closedir(fd_folder);
 		now = holdings();
-		if (now.files - segments <= at_start.files + (options.cuda ? DRIVER_FILES : 0) &&
+		if (now.files - slabs <= at_start.files + (options.cuda ? DRIVER_FILES : 0) &&
 			now.threads <= at_start.threads + (options.cuda ? DRIVER_THREADS : 0))
 			return true;
 		sleep_ms(10);

@@ -209,7 +209,7 @@ check_counted_devices()
 		  "and jobs are shared out to all three");
 }
 
-/* Chunk memory for two jobs only, or for one with two helpers, who get half as much each. */
+/* Chunk memory for two jobs only, or for one with two joiners, who get half as much each. */
 static void
 check_staging()
 {
@@ -239,7 +239,7 @@ check_staging()
 			  gpusortd_join(&client[2], client[0].job.job, client[0].job.token) &&
 			  !gpusortd_join(&client[3], client[0].job.job, client[0].job.token) &&
 			  client[3].code == GPUSORTD_STAGING_FULL,
-		  "a helper does not wait for it");
+		  "a joiner does not wait for it");
 	check(gpusortd_end(&client[1]) && gpusortd_end(&client[3]) &&
 			  gpusortd_join(&client[3], client[0].job.job, client[0].job.token),
 		  "another can have it after the first one's end");
@@ -268,9 +268,9 @@ chunk_memory(const Daemon &daemon)
 	return bytes;
 }
 
-/* Small jobs have small segments, which are made of large ones' memory. */
+/* Small jobs have small slabs, which are made of large ones' memory. */
 static void
-check_small_segments()
+check_small_slabs()
 {
 	Daemon daemon({"--staging-memory", "512k"});
 	std::list<BusyJob> small;
@@ -291,7 +291,7 @@ check_small_segments()
 	check(daemon.settles(), "all is given back");
 }
 
-/* Helpers take no chunk memory that a job waits for. */
+/* Joiners take no chunk memory that a job waits for. */
 static void
 check_staging_of_head()
 {
@@ -299,38 +299,38 @@ check_staging_of_head()
 	auto leader = std::make_unique<BusyJob>(daemon, MIB);
 	auto small = std::make_unique<BusyJob>(daemon, 1);
 	GpusortdClient waiting;
-	GpusortdClient helper;
+	GpusortdClient joiner;
 	bool ok = leader->begun && small->begun && ask_for_job(&waiting, daemon, MIB) &&
 			  next_message(&waiting) == GPUSORTD_QUEUED &&
-			  gpusortd_connect(&helper, daemon.socket_path.c_str(), nullptr, nullptr);
+			  gpusortd_connect(&joiner, daemon.socket_path.c_str(), nullptr, nullptr);
 
-	check(ok && !gpusortd_join(&helper, leader->client.job.job, leader->client.job.token) &&
-			  helper.code == GPUSORTD_STAGING_FULL,
-		  "a helper gets no chunk memory while a job waits for it");
+	check(ok && !gpusortd_join(&joiner, leader->client.job.job, leader->client.job.token) &&
+			  joiner.code == GPUSORTD_STAGING_FULL,
+		  "a joiner gets no chunk memory while a job waits for it");
 	small.reset();
 	check(leaves_queue(&waiting), "which gets it");
 	leader.reset();
 	gpusortd_close(&waiting);
-	gpusortd_close(&helper);
+	gpusortd_close(&joiner);
 	check(daemon.settles(), "all is given back");
 }
 
-/* What a helper had is the queue's when it is through. */
+/* What a joiner had is the queue's when it is through. */
 static void
-check_staging_of_helper()
+check_staging_of_joiner()
 {
 	Daemon daemon({"--staging-memory", "512k"});
 	BusyJob leader(daemon, MIB);
-	GpusortdClient helper;
+	GpusortdClient joiner;
 	GpusortdClient waiting;
-	bool ok = leader.begun && gpusortd_connect(&helper, daemon.socket_path.c_str(), nullptr, nullptr) &&
-			  gpusortd_join(&helper, leader.client.job.job, leader.client.job.token) &&
+	bool ok = leader.begun && gpusortd_connect(&joiner, daemon.socket_path.c_str(), nullptr, nullptr) &&
+			  gpusortd_join(&joiner, leader.client.job.job, leader.client.job.token) &&
 			  ask_for_job(&waiting, daemon, MIB) && next_message(&waiting) == GPUSORTD_QUEUED;
 
-	check(ok && is_silent(&waiting), "a job waits for the chunk memory of a helper");
-	check(gpusortd_end(&helper) && leaves_queue(&waiting), "and gets it when the helper is through");
+	check(ok && is_silent(&waiting), "a job waits for the chunk memory of a joiner");
+	check(gpusortd_end(&joiner) && leaves_queue(&waiting), "and gets it when the joiner is through");
 	gpusortd_close(&waiting);
-	gpusortd_close(&helper);
+	gpusortd_close(&joiner);
 }
 
 void
@@ -345,7 +345,7 @@ check_admission(Random *random)
 	check_devices();
 	check_counted_devices();
 	check_staging();
-	check_small_segments();
+	check_small_slabs();
 	check_staging_of_head();
-	check_staging_of_helper();
+	check_staging_of_joiner();
 }

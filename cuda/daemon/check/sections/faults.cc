@@ -9,7 +9,7 @@
 
 #define MOST_CALLS 200
 
-/* Calls that gpusortd makes for segments that it prepares, of which a client sees nothing if they fail. */
+/* Calls that gpusortd makes for slabs that it prepares, of which a client sees nothing if they fail. */
 #define BACKGROUND_CALLS 6
 
 /*

@@ -124,20 +124,20 @@ check_join(const std::string &socket_path, uint32_t key_bytes, Random *random)
 	for (int i = 0; i < 4 && ok; i++)
 		threads.emplace_back([&, i, seed = (*random)()] {
 			Random mine(seed);
-			GpusortdClient helper;
+			GpusortdClient joiner;
 
-			right[i] = gpusortd_connect(&helper, socket_path.c_str(), nullptr, nullptr) &&
-					   gpusortd_join(&helper, leader.job.job, leader.job.token) &&
-					   feed(&helper, rows, i * 8000, (i + 1) * 8000, &mine) && gpusortd_flush(&helper) &&
-					   gpusortd_end(&helper);
-			gpusortd_close(&helper);
+			right[i] = gpusortd_connect(&joiner, socket_path.c_str(), nullptr, nullptr) &&
+					   gpusortd_join(&joiner, leader.job.job, leader.job.token) &&
+					   feed(&joiner, rows, i * 8000, (i + 1) * 8000, &mine) && gpusortd_flush(&joiner) &&
+					   gpusortd_end(&joiner);
+			gpusortd_close(&joiner);
 		});
 	ok = ok && feed(&leader, rows, 32000, 40000, random);
 	for (std::thread &thread : threads)
 		thread.join();
 	ok = ok && right[0] && right[1] && right[2] && right[3] && gpusortd_perform(&leader) &&
 		 fetch_all(&leader, &rows, &why);
-	check(ok, "four helpers and a leader feed one job, keys of %u bytes: %s %s", key_bytes, leader.message,
+	check(ok, "four joiners and a leader feed one job, keys of %u bytes: %s %s", key_bytes, leader.message,
 		  why.c_str());
 	gpusortd_close(&leader);
 }
@@ -149,29 +149,29 @@ check_join_refused(const std::string &socket_path, Random *random)
 	JobRows rows({8, GPUSORTD_AUTO, 100, 40, 0, 8}, random);
 	GpusortdBegin begin = rows.begin();
 	GpusortdClient leader;
-	GpusortdClient helper;
+	GpusortdClient joiner;
 	uint64_t row = 0;
 	bool ok;
 
 	ok = gpusortd_connect(&leader, socket_path.c_str(), nullptr, nullptr) &&
-		 gpusortd_begin(&leader, &begin) && gpusortd_connect(&helper, socket_path.c_str(), nullptr, nullptr);
-	check(ok && !gpusortd_join(&helper, leader.job.job, leader.job.token + 1) &&
-			  helper.code == GPUSORTD_JOB_OVER,
+		 gpusortd_begin(&leader, &begin) && gpusortd_connect(&joiner, socket_path.c_str(), nullptr, nullptr);
+	check(ok && !gpusortd_join(&joiner, leader.job.job, leader.job.token + 1) &&
+			  joiner.code == GPUSORTD_JOB_OVER,
 		  "a wrong token joins nothing");
-	check(gpusortd_end(&helper) && gpusortd_join(&helper, leader.job.job, leader.job.token) &&
+	check(gpusortd_end(&joiner) && gpusortd_join(&joiner, leader.job.job, leader.job.token) &&
 			  gpusortd_perform(&leader),
-		  "a helper joins, the leader sorts");
-	check(feed_chunk(&helper, rows, &row, 100, 100) && !gpusortd_flush(&helper) &&
-			  helper.code == GPUSORTD_JOB_OVER,
+		  "a joiner joins, the leader sorts");
+	check(feed_chunk(&joiner, rows, &row, 100, 100) && !gpusortd_flush(&joiner) &&
+			  joiner.code == GPUSORTD_JOB_OVER,
 		  "a sorted job takes no more chunks");
-	ok = gpusortd_end(&helper) && gpusortd_join(&helper, leader.job.job, leader.job.token) &&
+	ok = gpusortd_end(&joiner) && gpusortd_join(&joiner, leader.job.job, leader.job.token) &&
 		 gpusortd_end(&leader);
 	row = 0;
-	check(ok && feed_chunk(&helper, rows, &row, 100, 100) && !gpusortd_flush(&helper) &&
-			  helper.code == GPUSORTD_JOB_OVER,
+	check(ok && feed_chunk(&joiner, rows, &row, 100, 100) && !gpusortd_flush(&joiner) &&
+			  joiner.code == GPUSORTD_JOB_OVER,
 		  "an ended job takes no more chunks");
-	check(gpusortd_end(&helper) && !gpusortd_join(&helper, 1, 0), "an ended job can't be joined");
-	gpusortd_close(&helper);
+	check(gpusortd_end(&joiner) && !gpusortd_join(&joiner, 1, 0), "an ended job can't be joined");
+	gpusortd_close(&joiner);
 	gpusortd_close(&leader);
 }
 

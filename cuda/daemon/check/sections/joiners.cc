@@ -1,9 +1,9 @@
 /*
- * helpers.cc
- *		Helpers that are in the middle of something while their leader goes on: who waits, who is stopped, who
+ * joiners.cc
+ *		Joiners that are in the middle of something while their leader goes on: who waits, who is stopped, who
  *		still feeds, who fetches.
  *
- * A leader never waits for what a helper's process does; a helper that comes too late is told so.  What
+ * A leader never waits for what a joiner's process does; a joiner that comes too late is told so.  What
  * gpusortd has acknowledged is in the result, and nothing else is.  No wait here is without end, so a
  * deadlock is a failed test.
  */
@@ -24,8 +24,8 @@
 
 #include "daemon/check/harness/raw.h"
 
-#define HELPERS 4
-#define ROWS_OF_HELPER 20000
+#define JOINERS 4
+#define ROWS_OF_JOINER 20000
 #define CHUNK_ROWS 50
 #define SPOILED_RACES 200
 #define PATIENCE_MS 20000
@@ -49,10 +49,10 @@ begin_job(GpusortdClient *leader, const Daemon &daemon, const JobRows &rows)
 }
 
 static bool
-join_job(GpusortdClient *helper, const Daemon &daemon, const GpusortdJob &job)
+join_job(GpusortdClient *joiner, const Daemon &daemon, const GpusortdJob &job)
 {
-	return gpusortd_connect(helper, daemon.socket_path.c_str(), wait_patiently, nullptr) &&
-		   gpusortd_join(helper, job.job, job.token);
+	return gpusortd_connect(joiner, daemon.socket_path.c_str(), wait_patiently, nullptr) &&
+		   gpusortd_join(joiner, job.job, job.token);
 }
 
 /* How the leader goes on. */
@@ -65,7 +65,7 @@ enum class Ending
 
 static const char *const ending_names[] = {"sorts", "ends the job", "closes its connection"};
 
-/* ---- a stopped helper ---- */
+/* ---- a stopped joiner ---- */
 
 /*
  * In a process of its own: feeds a chunk, takes another one, stops; goes on, and must be told that it is too
@@ -74,16 +74,16 @@ static const char *const ending_names[] = {"sorts", "ends the job", "closes its 
 [[noreturn]] static void
 help_and_stop(const Daemon &daemon, const GpusortdJob &job, const JobRows &rows)
 {
-	GpusortdClient helper;
+	GpusortdClient joiner;
 	uint64_t row = 0;
-	bool ok = join_job(&helper, daemon, job) && feed_chunk(&helper, rows, &row, rows.job.rows, CHUNK_ROWS) &&
-			  gpusortd_flush(&helper) && gpusortd_take_chunk(&helper) >= 0;
+	bool ok = join_job(&joiner, daemon, job) && feed_chunk(&joiner, rows, &row, rows.job.rows, CHUNK_ROWS) &&
+			  gpusortd_flush(&joiner) && gpusortd_take_chunk(&joiner) >= 0;
 
 	if (!ok)
 		_exit(1);
 	kill(getpid(), SIGSTOP);
-	ok = feed_chunk(&helper, rows, &row, rows.job.rows, CHUNK_ROWS) && !gpusortd_flush(&helper) &&
-		 helper.code == GPUSORTD_JOB_OVER && gpusortd_end(&helper);
+	ok = feed_chunk(&joiner, rows, &row, rows.job.rows, CHUNK_ROWS) && !gpusortd_flush(&joiner) &&
+		 joiner.code == GPUSORTD_JOB_OVER && gpusortd_end(&joiner);
 	_exit(ok ? 0 : 2);
 }
 
@@ -106,7 +106,7 @@ go_on(GpusortdClient *leader, JobRows *rows, Ending ending, Random *random, std:
 }
 
 static void
-check_stopped_helper(Ending ending, Random *random)
+check_stopped_joiner(Ending ending, Random *random)
 {
 	Daemon daemon;
 	JobRows rows({8, GPUSORTD_AUTO, 5000, 60, 0, 8}, random);
@@ -125,19 +125,19 @@ check_stopped_helper(Ending ending, Random *random)
 		help_and_stop(daemon, job, rows);
 	}
 	ok = ok && waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status);
-	check(ok, "a helper feeds a chunk and is stopped");
+	check(ok, "a joiner feeds a chunk and is stopped");
 	ok = ok && go_on(&leader, &rows, ending, random, &why);
 	check(ok, "its leader %s meanwhile %s %s", ending_names[(int) ending], leader.message, why.c_str());
 	check(nothing_is_promised(daemon) && still_sorts(daemon, random),
 		  "the job's memory is free, others sort");
 	if (pid > 0 && kill(pid, SIGCONT) == 0)
 		waitpid(pid, &status, 0);
-	check(status == 0, "the helper goes on, and is told that it is too late: %x", status);
+	check(status == 0, "the joiner goes on, and is told that it is too late: %x", status);
 	gpusortd_close(&leader);
 	check(daemon.settles(), "all is given back");
 }
 
-/* ---- many helpers, one after the other ---- */
+/* ---- many joiners, one after the other ---- */
 
 /* More than there is chunk memory for at a time. */
 static void
@@ -151,17 +151,17 @@ check_coming_and_going(Random *random)
 
 	while (ok && helped < 300)
 	{
-		GpusortdClient helper;
+		GpusortdClient joiner;
 
-		ok = join_job(&helper, daemon, leader.job) && gpusortd_end(&helper);
+		ok = join_job(&joiner, daemon, leader.job) && gpusortd_end(&joiner);
 		helped += ok;
-		gpusortd_close(&helper);
+		gpusortd_close(&joiner);
 	}
-	check(ok, "300 helpers come and go, chunk memory is there for each: %d", helped);
+	check(ok, "300 joiners come and go, chunk memory is there for each: %d", helped);
 	gpusortd_close(&leader);
 }
 
-/* ---- helpers in the middle of feeding ---- */
+/* ---- joiners in the middle of feeding ---- */
 
 /* What one of them has fed: rows from `first` on, of which gpusortd has acknowledged those up to `taken`. */
 struct Fed
@@ -175,21 +175,21 @@ struct Fed
 static void
 help(const Daemon &daemon, const GpusortdJob &job, const JobRows &rows, uint64_t first, Fed *fed)
 {
-	GpusortdClient helper;
+	GpusortdClient joiner;
 	uint64_t row = first;
 	uint64_t chunks = 0;
-	bool ok = join_job(&helper, daemon, job);
+	bool ok = join_job(&joiner, daemon, job);
 
-	while (ok && row < first + ROWS_OF_HELPER)
+	while (ok && row < first + ROWS_OF_JOINER)
 	{
-		ok = feed_chunk(&helper, rows, &row, first + ROWS_OF_HELPER, CHUNK_ROWS);
+		ok = feed_chunk(&joiner, rows, &row, first + ROWS_OF_JOINER, CHUNK_ROWS);
 		chunks += ok;
 	}
-	ok = ok && gpusortd_flush(&helper);
-	fed->taken = std::min<uint64_t>(first + (chunks - helper.submitted) * CHUNK_ROWS, first + ROWS_OF_HELPER);
-	fed->code = ok ? GPUSORTD_OK : helper.code;
-	fed->ended = gpusortd_end(&helper);
-	gpusortd_close(&helper);
+	ok = ok && gpusortd_flush(&joiner);
+	fed->taken = std::min<uint64_t>(first + (chunks - joiner.submitted) * CHUNK_ROWS, first + ROWS_OF_JOINER);
+	fed->code = ok ? GPUSORTD_OK : joiner.code;
+	fed->ended = gpusortd_end(&joiner);
+	gpusortd_close(&joiner);
 }
 
 /* Which rows came back?  False: something did that was not sent, or twice, or out of order. */
@@ -233,10 +233,10 @@ result_is_what_was_taken(GpusortdClient *leader, const JobRows &rows, const std:
 		return false;
 	for (uint64_t row = 0; row < rows.rows.size(); row++)
 	{
-		if (seen[row] != (row < fed[row / ROWS_OF_HELPER].taken))
+		if (seen[row] != (row < fed[row / ROWS_OF_JOINER].taken))
 		{
 			note("row %llu came back or not, of %llu acknowledged", (unsigned long long) row,
-				 (unsigned long long) fed[row / ROWS_OF_HELPER].taken);
+				 (unsigned long long) fed[row / ROWS_OF_JOINER].taken);
 			return false;
 		}
 	}
@@ -244,21 +244,21 @@ result_is_what_was_taken(GpusortdClient *leader, const JobRows &rows, const std:
 }
 
 /*
- * The leader goes on at a random moment; the number of helpers who were told that it was too late, -1:
+ * The leader goes on at a random moment; the number of joiners who were told that it was too late, -1:
  * something was wrong.
  */
 static int
 race(const Daemon &daemon, const JobRows &rows, Ending ending, Random *random)
 {
 	GpusortdClient leader;
-	std::vector<Fed> fed(HELPERS, Fed{});
+	std::vector<Fed> fed(JOINERS, Fed{});
 	std::vector<std::thread> threads;
 	bool ok = begin_job(&leader, daemon, rows);
 	int late = 0;
 
-	for (int i = 0; i < HELPERS && ok; i++)
+	for (int i = 0; i < JOINERS && ok; i++)
 		threads.emplace_back(help, std::cref(daemon), leader.job, std::cref(rows),
-							 (uint64_t) i * ROWS_OF_HELPER, &fed[i]);
+							 (uint64_t) i * ROWS_OF_JOINER, &fed[i]);
 	std::this_thread::sleep_for(std::chrono::microseconds(random_below(random, 15000)));
 	if (ending == Ending::perform)
 		ok = ok && gpusortd_perform(&leader);
@@ -283,7 +283,7 @@ static void
 check_races(Ending ending, Random *random)
 {
 	Daemon daemon;
-	JobRows rows({8, GPUSORTD_AUTO, HELPERS * ROWS_OF_HELPER, 60, 0, 8}, random);
+	JobRows rows({8, GPUSORTD_AUTO, JOINERS * ROWS_OF_JOINER, 60, 0, 8}, random);
 	int late = 0;
 	int races;
 
@@ -291,18 +291,18 @@ check_races(Ending ending, Random *random)
 	{
 		int more = race(daemon, rows, ending, random);
 
-		if (!check(more >= 0, "a leader %s in the middle of its helpers' feeding",
+		if (!check(more >= 0, "a leader %s in the middle of its joiners' feeding",
 				   ending_names[(int) ending]))
 			break;
 		late += more;
 	}
-	check(late > 0, "of %d helpers %d were told that it is too late", races * HELPERS, late);
+	check(late > 0, "of %d joiners %d were told that it is too late", races * JOINERS, late);
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
 
-/* ---- helpers that fetch ---- */
+/* ---- joiners that fetch ---- */
 
-/* What a helper that fetches is told, and whether it got the right rows until then. */
+/* What a joiner that fetches is told, and whether it got the right rows until then. */
 struct Fetched
 {
 	GpusortdCode code;
@@ -315,38 +315,38 @@ help_and_fetch(const Daemon &daemon, const GpusortdJob &job, const JobRows &rows
 			   std::atomic<int> *fed, const std::atomic<bool> *sorted, Fetched *fetched)
 {
 	Random random(number + 1);
-	GpusortdClient helper;
-	uint64_t part = rows.job.rows / HELPERS;
-	bool ok = join_job(&helper, daemon, job) &&
-			  feed(&helper, rows, number * part, (number + 1) * part, &random) && gpusortd_flush(&helper);
+	GpusortdClient joiner;
+	uint64_t part = rows.job.rows / JOINERS;
+	bool ok = join_job(&joiner, daemon, job) &&
+			  feed(&joiner, rows, number * part, (number + 1) * part, &random) && gpusortd_flush(&joiner);
 
 	(*fed)++;
 	while (!*sorted)
 		sched_yield();
-	ok = ok && fetch_around(&helper, rows, &random, &fetched->why);
-	fetched->code = ok ? GPUSORTD_OK : helper.code;
-	gpusortd_close(&helper); /* without an END, some windows on their way */
+	ok = ok && fetch_around(&joiner, rows, &random, &fetched->why);
+	fetched->code = ok ? GPUSORTD_OK : joiner.code;
+	gpusortd_close(&joiner); /* without an END, some windows on their way */
 }
 
-/* The leader sorts, learns the order, and fetches beside its helpers, or ends the job under their hands. */
+/* The leader sorts, learns the order, and fetches beside its joiners, or ends the job under their hands. */
 static void
 check_fetching(Ending ending, Random *random)
 {
 	Daemon daemon;
 	JobRows rows({16, GPUSORTD_AUTO, 40000, 60, 0, 16}, random);
 	GpusortdClient leader;
-	std::vector<Fetched> fetched(HELPERS);
+	std::vector<Fetched> fetched(JOINERS);
 	std::vector<std::thread> threads;
 	std::atomic<int> fed(0);
 	std::atomic<bool> sorted(false);
 	std::string why;
 	bool ok = begin_job(&leader, daemon, rows);
-	bool helpers_right = true;
+	bool joiners_right = true;
 
-	for (int i = 0; i < HELPERS && ok; i++)
+	for (int i = 0; i < JOINERS && ok; i++)
 		threads.emplace_back(help_and_fetch, std::cref(daemon), leader.job, std::cref(rows), i, &fed, &sorted,
 							 &fetched[i]);
-	while (ok && fed < HELPERS)
+	while (ok && fed < JOINERS)
 		sched_yield();
 	ok = ok && gpusortd_perform(&leader) && fetch_all(&leader, &rows, &why);
 	sorted = true;
@@ -363,35 +363,35 @@ check_fetching(Ending ending, Random *random)
 		bool right = one.code == GPUSORTD_OK || (ending != Ending::perform && one.code == GPUSORTD_JOB_OVER);
 
 		if (!right)
-			note("a helper: code %d, %s", (int) one.code, one.why.c_str());
-		helpers_right = helpers_right && right;
+			note("a joiner: code %d, %s", (int) one.code, one.why.c_str());
+		joiners_right = joiners_right && right;
 	}
-	check(ok, "a leader that %s while its helpers fetch: %s %s", ending_names[(int) ending], leader.message,
+	check(ok, "a leader that %s while its joiners fetch: %s %s", ending_names[(int) ending], leader.message,
 		  why.c_str());
-	check(helpers_right, "they fetch the same rows, or are told that the job is over");
+	check(joiners_right, "they fetch the same rows, or are told that the job is over");
 	gpusortd_close(&leader);
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
 
-/* Before the job is sorted there is nothing to fetch, which ends the helper's part in it, and not the job. */
+/* Before the job is sorted there is nothing to fetch, which ends the joiner's part in it, and not the job. */
 static void
 check_early_fetch(Random *random)
 {
 	Daemon daemon;
 	JobRows rows({8, GPUSORTD_AUTO, 5000, 60, 0, 8}, random);
 	GpusortdClient leader;
-	GpusortdClient helper;
+	GpusortdClient joiner;
 	GpusortdRows window;
 	std::string why;
-	bool ok = begin_job(&leader, daemon, rows) && join_job(&helper, daemon, leader.job);
+	bool ok = begin_job(&leader, daemon, rows) && join_job(&joiner, daemon, leader.job);
 
-	ok = ok && !gpusortd_fetch(&helper, false, 0, &window) && helper.code == GPUSORTD_JOB_OVER &&
-		 gpusortd_end(&helper);
-	check(ok, "a helper can't fetch before the job is sorted: %s", helper.message);
+	ok = ok && !gpusortd_fetch(&joiner, false, 0, &window) && joiner.code == GPUSORTD_JOB_OVER &&
+		 gpusortd_end(&joiner);
+	check(ok, "a joiner can't fetch before the job is sorted: %s", joiner.message);
 	check(ok && feed(&leader, rows, 0, rows.job.rows, random) && gpusortd_perform(&leader) &&
 			  fetch_all(&leader, &rows, &why),
 		  "the job goes on without it %s", why.c_str());
-	gpusortd_close(&helper);
+	gpusortd_close(&joiner);
 	gpusortd_close(&leader);
 }
 
@@ -399,53 +399,53 @@ check_early_fetch(Random *random)
 
 /* Submits a chunk whose only entry has its row elsewhere.  False: it could not. */
 static bool
-submit_malformed(GpusortdClient *helper)
+submit_malformed(GpusortdClient *joiner)
 {
-	int chunk = gpusortd_take_chunk(helper);
-	uint64_t end = helper->job.chunk_bytes;
+	int chunk = gpusortd_take_chunk(joiner);
+	uint64_t end = joiner->job.chunk_bytes;
 	uint64_t entry[2] = {0, 8};
 	uint64_t row[2] = {16, 0};
 
 	if (chunk < 0)
 		return false;
-	memcpy(gpusortd_chunk(helper, chunk), entry, sizeof(entry));
-	memcpy(gpusortd_chunk(helper, chunk) + end - sizeof(row), row, sizeof(row));
-	return gpusortd_submit_chunk(helper, chunk, 1, sizeof(entry), end - sizeof(row));
+	memcpy(gpusortd_chunk(joiner, chunk), entry, sizeof(entry));
+	memcpy(gpusortd_chunk(joiner, chunk) + end - sizeof(row), row, sizeof(row));
+	return gpusortd_submit_chunk(joiner, chunk, 1, sizeof(entry), end - sizeof(row));
 }
 
 /*
- * A helper spoils the job as its leader sorts: either the helper is told that it is too late, or the leader
+ * A joiner spoils the job as its leader sorts: either the joiner is told that it is too late, or the leader
  * that its job has failed.
  */
 static bool
 race_to_spoil(const Daemon &daemon, const JobRows &rows, Random *random, int *late)
 {
 	GpusortdClient leader;
-	GpusortdClient helper;
+	GpusortdClient joiner;
 	GpusortdBegin begin = rows.begin();
 	bool ok = gpusortd_connect(&leader, daemon.socket_path.c_str(), wait_patiently, nullptr) &&
-			  gpusortd_begin(&leader, &begin) && join_job(&helper, daemon, leader.job) &&
+			  gpusortd_begin(&leader, &begin) && join_job(&joiner, daemon, leader.job) &&
 			  feed(&leader, rows, 0, rows.job.rows, random) && gpusortd_flush(&leader) &&
-			  submit_malformed(&helper);
+			  submit_malformed(&joiner);
 	bool sorted;
 
 	std::this_thread::sleep_for(std::chrono::microseconds(random_below(random, 1000)));
 	sorted = ok && gpusortd_perform(&leader);
-	ok = ok && !gpusortd_flush(&helper) &&
-		 (sorted ? helper.code == GPUSORTD_JOB_OVER
-				 : helper.code == GPUSORTD_BAD_CHUNK && leader.code == GPUSORTD_BAD_CHUNK);
+	ok = ok && !gpusortd_flush(&joiner) &&
+		 (sorted ? joiner.code == GPUSORTD_JOB_OVER
+				 : joiner.code == GPUSORTD_BAD_CHUNK && leader.code == GPUSORTD_BAD_CHUNK);
 	if (!ok)
-		note("the leader was told %d, its helper %d", sorted ? GPUSORTD_OK : (int) leader.code,
-			 (int) helper.code);
+		note("the leader was told %d, its joiner %d", sorted ? GPUSORTD_OK : (int) leader.code,
+			 (int) joiner.code);
 	*late += sorted;
 	gpusortd_close(&leader);
-	gpusortd_close(&helper);
+	gpusortd_close(&joiner);
 	return ok;
 }
 
 /*
  * gpusortd on one processor, where its threads change places at any moment, and slow enough that the leader
- * asks while the helper's chunk is being taken.
+ * asks while the joiner's chunk is being taken.
  */
 static std::unique_ptr<Daemon>
 start_on_one_processor()
@@ -477,7 +477,7 @@ check_spoiled(Random *random)
 
 	while (races < SPOILED_RACES && race_to_spoil(*daemon, rows, random, &late))
 		races++;
-	check(races == SPOILED_RACES, "of %d jobs that a helper spoils none is sorted, %d were before", races,
+	check(races == SPOILED_RACES, "of %d jobs that a joiner spoils none is sorted, %d were before", races,
 		  late);
 	check(daemon->settles() && nothing_is_promised(*daemon), "all is given back");
 }
@@ -511,11 +511,11 @@ check_deaf(Random *random)
 }
 
 void
-check_helpers(Random *random)
+check_joiners(Random *random)
 {
 	for (Ending ending : {Ending::perform, Ending::end, Ending::close})
 	{
-		check_stopped_helper(ending, random);
+		check_stopped_joiner(ending, random);
 		check_races(ending, random);
 		check_fetching(ending, random);
 	}

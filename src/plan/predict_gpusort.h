@@ -1,0 +1,24 @@
+/*
+ * plan/predict_gpusort.h
+ *		The work of a sort by GpuSort.
+ */
+#ifndef GPUSORT_PLAN_PREDICT_GPUSORT_H
+#define GPUSORT_PLAN_PREDICT_GPUSORT_H
+
+#include "postgres.h"
+
+#include "plan/predict_terms.h"
+
+/* Returns the counts of each term. */
+extern CostCounts count_gpusort(const SortShape *shape);
+
+/*
+ * Returns the bytes that the sort needs to keep everything in memory, regardless of its limit: of the card's
+ * memory, if the sort is on a card.
+ */
+extern double predict_gpusort_memory(const SortShape *shape);
+
+/* Returns the bytes of temporary files that the sort is expected to write, each counted once. */
+extern double predict_gpusort_temp(const SortShape *shape);
+
+#endif /* GPUSORT_PLAN_PREDICT_GPUSORT_H */
