@@ -8,8 +8,7 @@
  *		CALL:PROCESS[:EVERY]
  *
  *		CALL		open (of another process's memory), mmap, ftruncate, memfd_create, or provide: whatever
- *					has the kernel provide pages, of which collapse is what asks for huge ones; all of memory
- *					that sorts share alone
+ *					has the kernel provide pages; all of memory that sorts share alone
  *		PROCESS		leader, workers, first (of the workers), third (every third one), others (all but the first)
  *		EVERY		every so manyth of these calls in a process; all, if it is left out
  *
@@ -226,8 +225,7 @@ memfd_create(const char *name, unsigned int flags)
 EXPORTED int
 madvise(void *address, size_t size, int advice)
 {
-	if (((advice == MADV_POPULATE_WRITE || advice == MADV_COLLAPSE) && fails("provide")) ||
-		(advice == MADV_COLLAPSE && fails("collapse")))
+	if ((advice == MADV_POPULATE_WRITE || advice == MADV_COLLAPSE) && fails("provide"))
 	{
 		errno = ENOMEM;
 		return -1;

@@ -190,13 +190,6 @@ cmp_ok(kept(), '<', 2 * $one, 'of two sorts at a time one leaves its memory');
 $first->query($serial);
 is(kept(), 0, 'one process that needs memory frees it');
 
-# Where the memory is that of each process, and fewer come than were planned, the rest is given back.
-$first->query("SET gpusort.work_mem = -1; SET work_mem = '32MB'; $joint");
-cmp_ok(kept(), '>', 20, sprintf('three processes with 32 MB each leave %.1f MB', kept()));
-is($first->query("SET max_parallel_workers = 0; $joint"), ROWS, 'one process takes it');
-cmp_ok(kept(), '<', 34, sprintf('and leaves no more than it may have, %.1f MB', kept()));
-$first->query("RESET max_parallel_workers; RESET work_mem; RESET gpusort.work_mem; $serial");
-
 $_->[0]->query($joint) for @sessions[ 0, 1 ];
 $sessions[1][0]->quit;
 ok(becomes(0), 'a session that ends frees it, though another one had it before');

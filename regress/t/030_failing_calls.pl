@@ -156,12 +156,6 @@ foreach my $call (sort keys %processes)
 	}
 }
 
-# Where the kernel has no huge page when one is asked for, the memory is on small ones.
-{
-	my $plan = $node->safe_psql('postgres', "SET failing_calls.plan = 'collapse:leader'; SET max_parallel_workers_per_gather = 2; SET gpusort.backend = cpu; SET gpusort.work_mem = '256MB'; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM wide ORDER BY k");
-	like($plan, qr/Device: cpu  Memory: \d+kB  Processes: [23]$/m, 'no huge pages: a sort of several processes in memory');
-}
-
 # ---- processes that have nothing ----
 
 # How often a sort of rows that one process has read is this, where workers can't open the memory of the
