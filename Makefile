@@ -93,7 +93,7 @@ uninstall-gpusortd:
 # cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare
 # otherwise, and through the plain C that other processors run.
 SORT_SOURCES = $(wildcard src/sort/parallel_sort*.c) \
-	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c sort/record.c sort/splitters.c key/ends.c memory/pages.c)
+	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c sort/chunk_pool.c sort/record.c sort/splitters.c key/ends.c memory/pages.c)
 CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c) $(SORT_SOURCES)
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
 	$(CC) $(if $(findstring tight,$@),$(SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \

@@ -160,6 +160,18 @@ cut_chunks(BoundRun *run)
 	}
 }
 
+/* In a feed its memory goes with the feed's. */
+static void
+end_filter(BoundFilter *filter)
+{
+	bound_filter_flush(filter);
+	pfree(filter->splitters);
+	pfree(filter->first_words);
+	pfree(filter->counts);
+	pfree(filter->samples);
+	pfree(filter);
+}
+
 static void
 feed_rows(BoundRun *run)
 {
@@ -172,7 +184,7 @@ feed_rows(BoundRun *run)
 			cut_chunks(run);
 	}
 	for (int i = 0; i < spec->nfilters; i++)
-		bound_filter_free(run->filters[i]);
+		end_filter(run->filters[i]);
 	cut_chunks(run);
 }
 

@@ -1,11 +1,13 @@
 /*
  * chunks.c
  *		Chunks that are put together: all rows are there, in their order, under their keys, and what the whole
- *		says of the order and the bits of its keys is true.
+ *		says of the order and the bits of its keys is true.  Chunks that go from one pool to another: none is
+ *		lost, and neither is a row.
  */
 #include "postgres.h"
 
 #include "cpu/cpu_sort.h"
+#include "sort/chunk_pool.h"
 
 #define WHOLE_SIZE ((Size) 64 * 1024)
 #define PART_SIZE ((Size) 8 * 1024)
@@ -102,6 +104,90 @@ prove_what_is_said(const Keys *keys, const Chunk *whole)
 	}
 }
 
+/* ---------------------------------------------------------------- pools */
+
+#define POOL_CHUNKS_MAX 12
+
+/* What the lists of a pool have. */
+typedef struct Held
+{
+	uint64 chunks;
+	uint64 rows;
+} Held;
+
+static Held
+held_in(const Chunk *chunks)
+{
+	Held held = {0};
+
+	for (; chunks != NULL; chunks = chunks->next)
+	{
+		held.chunks++;
+		held.rows += chunks->nrows;
+	}
+	return held;
+}
+
+/* Some chunks, of which about half are empty, filled or with room. */
+static void
+fill_pool(ChunkPool *pool, Keys *keys)
+{
+	for (uint64 i = random_below(POOL_CHUNKS_MAX + 1); i > 0; i--)
+	{
+		Chunk *chunk = random_below(2) == 0 ? make_empty(PART_SIZE, keys->nwords) : make_part(keys, i);
+
+		keys->n = 0;
+		pool->nchunks++;
+		pool->memory += chunk->size;
+		if (chunk->nrows > 0 && random_below(2) == 0)
+			chunk_pool_add(pool, chunk);
+		else
+			chunk_pool_add_open(pool, chunk);
+	}
+}
+
+static void
+free_one(Chunk *chunk)
+{
+	chunk->next = NULL;
+	free_chunks(chunk);
+}
+
+/* What stays is handed over at last. */
+static void
+check_pools(Keys *keys)
+{
+	ChunkPool pool;
+	ChunkPool to;
+	Held before;
+	Size memory;
+
+	keys->n = 0;
+	keys->nwords = 1;
+	chunk_pool_init(&pool);
+	chunk_pool_init(&to);
+	fill_pool(&pool, keys);
+	memory = pool.memory;
+	chunk_pool_close(&pool);
+	before.chunks = held_in(pool.filled).chunks + held_in(pool.open).chunks;
+	before.rows = held_in(pool.filled).rows;
+	for (int parts = 1 + (int) random_below(4); parts > 0; parts--)
+	{
+		uint64 rows = to.nrows + pool.nrows / parts;
+
+		chunk_pool_hand_over(&pool, &to, parts, NULL);
+		if (to.nrows < rows || (parts == 1 && pool.filled != NULL) || pool.open != NULL)
+			wrong("a pool keeps chunks that it was to hand over", keys);
+		if (to.nrows + pool.nrows != before.rows || held_in(to.filled).rows != to.nrows ||
+			held_in(pool.filled).rows != pool.nrows)
+			wrong("rows are lost between pools", keys);
+	}
+	if (held_in(to.filled).chunks + held_in(to.open).chunks != before.chunks || to.memory != memory)
+		wrong("chunks are lost between pools", keys);
+	chunk_pool_free_filled(&to, free_one);
+	chunk_pool_free_empty(&to, free_one);
+}
+
 void
 check_chunks(void)
 {
@@ -126,5 +212,7 @@ check_chunks(void)
 		}
 		free_chunks(whole);
 	}
+	for (int i = 0; i < 500; i++)
+		check_pools(keys);
 	pfree(keys);
 }

@@ -14,6 +14,7 @@
 #include "catalog/index.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "base/pg_compat.h"
@@ -36,9 +37,30 @@ PG_FUNCTION_INFO_V1(rebuild_by_writers);
 	index_build((heap), (index), (info), (is_reindex), (parallel))
 #endif
 
+/* Bytes that a writer may have at its end, of its levels and what belongs to them. */
+#define WRITERS_MEMORY ((Size) 128 * 1024)
+
 /* For the build that is under way. */
 static int build_nranges;
 static int build_nworkers;
+
+/* Writes all tuples; the memory that this takes does not grow with them. */
+static void
+write_tuples(BtreeWriter *writer, Tuplesortstate *sort)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "btree_writer", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	IndexTuple tuple;
+
+	while ((tuple = tuplesort_getindextuple(sort, true)) != NULL)
+		btree_writer_add(writer, tuple);
+	btree_writer_finish(writer);
+	MemoryContextSwitchTo(old);
+	if (MemoryContextMemAllocated(context, true) > WRITERS_MEMORY)
+		elog(ERROR, "writing an index has left %zu bytes", (Size) MemoryContextMemAllocated(context, true));
+	MemoryContextDelete(context);
+}
 
 /* In place of btbuild(). */
 static IndexBuildResult *
@@ -47,11 +69,8 @@ build_alone(Relation heap, Relation index, struct IndexInfo *info)
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	Tuplesortstate *sort = scan_and_sort(heap, index, info, result);
 	BtreeWriter *writer = btree_writer_begin(heap, index, info->ii_Unique);
-	IndexTuple tuple;
 
-	while ((tuple = tuplesort_getindextuple(sort, true)) != NULL)
-		btree_writer_add(writer, tuple);
-	btree_writer_finish(writer);
+	write_tuples(writer, sort);
 	tuplesort_end(sort);
 	return result;
 }

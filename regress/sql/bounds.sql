@@ -277,7 +277,18 @@ BEGIN
 END $$;
 SELECT bound_lines('SELECT * FROM crowd ORDER BY k LIMIT 3000', 'text');
 SELECT bound_lines('SELECT * FROM crowd ORDER BY k LIMIT 3000', 'json');
-DROP FUNCTION bound_lines;
+-- Of rows that equal the last one that is wanted no more are kept than are wanted.
+CREATE TABLE ties AS SELECT i, ('key ' || i % 3) COLLATE "C" AS t FROM generate_series(1, 20000) AS i;
+CREATE FUNCTION rows_dropped(query text) RETURNS bigint LANGUAGE plpgsql SET max_parallel_workers_per_gather = 0 AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+	RETURN jsonb_path_query_first(plan, 'strict $.**."Rows Dropped"');
+END $$;
+SELECT rows_dropped('SELECT * FROM ties ORDER BY t LIMIT 100') > 15000 AS equal_rows_are_dropped;
+DROP TABLE ties;
+DROP FUNCTION bound_lines, rows_dropped;
 DROP VIEW first_rows;
 DROP TABLE crowd, first_rows_off, first_rows_force, first_rows_little;
 SET gpusort.mode = force;

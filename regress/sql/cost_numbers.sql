@@ -42,7 +42,10 @@ FROM generate_series(1, 20000) AS i;
 VACUUM (FULL, ANALYZE) costed_groups;
 SELECT key, n.* FROM unnest('{a,b,"a, b","a, b, k",padded}'::text[]) AS key, numbers('SELECT * FROM costed_groups ORDER BY ' || key) AS n;
 SELECT key, n.* FROM unnest('{b,"a, b, k"}'::text[]) AS key, numbers('SELECT * FROM costed_groups ORDER BY ' || key, 'work_mem', '512kB') AS n;
-DROP TABLE costed_groups;
+CREATE TABLE costed_half AS SELECT (noise(k) % 14000)::text COLLATE "C" AS half, a, b FROM costed_groups;
+VACUUM (FULL, ANALYZE) costed_half;
+SELECT n.* FROM numbers('SELECT * FROM costed_half ORDER BY half, a, b', 'work_mem', '512kB') AS n;
+DROP TABLE costed_groups, costed_half;
 -- How many rows are wanted.
 SELECT bound, n.* FROM unnest('{LIMIT 1,LIMIT 1000,LIMIT 1000 OFFSET 5000,LIMIT 15000,OFFSET 100}'::text[]) AS bound, numbers('SELECT * FROM costed ORDER BY k ' || bound) AS n;
 -- Several processes, as many as the planner takes any machine to have.

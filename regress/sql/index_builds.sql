@@ -187,3 +187,19 @@ INSERT INTO ix_large VALUES ('small'), (repeat('x', 3000));
 SELECT same_violation('CREATE INDEX large_index ON ix_large (t)');
 INSERT INTO ix_large VALUES (repeat('x', 9000));
 SELECT same_violation('CREATE INDEX large_index ON ix_large (t)');
+
+-- What the expressions of an index leave in memory is freed with each row.
+CREATE TABLE ix_many AS SELECT i FROM generate_series(1, 10000) AS i;
+CREATE FUNCTION leaves(i int) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	bytes bigint;
+BEGIN
+	IF i % 5000 = 0 THEN
+		SELECT sum(used_bytes) INTO bytes FROM pg_backend_memory_contexts WHERE name = 'ExprContext';
+		IF bytes > 1000000 THEN
+			RAISE EXCEPTION 'what expressions leave has % bytes', bytes;
+		END IF;
+	END IF;
+	RETURN repeat('x', 500) || i;
+END $$;
+CREATE INDEX many_index ON ix_many (length(leaves(i)), i);

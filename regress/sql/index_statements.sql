@@ -232,6 +232,8 @@ SET maintenance_work_mem = '1MB';
 ALTER TABLE st_unlogged SET (parallel_workers = 2);
 SET max_parallel_maintenance_workers = 3;
 SELECT regexp_replace(how, '[\d.]+ [kM]B', 'N', 'g') AS how FROM gpusort_check('CREATE INDEX ON st_unlogged (t)');
+SELECT columns, substring(how FROM 'about ([^,]+) of memory') AS memory, how ~ 'about [1-4]\.\d MB of temporary files' AS few_files
+FROM unnest('{t,"t COLLATE \"und-x-icu\"",(k::numeric)}'::text[]) AS columns, gpusort_check(format('CREATE INDEX ON st_unlogged (%s)', columns));
 SELECT * FROM gpusort_check('CREATE INDEX ON st_table (no_such_column)');
 SELECT * FROM gpusort_check('CREATE INDEX ON no_such_table (k)');
 SELECT count(*) FROM pg_class WHERE relname LIKE 'checked%';

@@ -86,6 +86,7 @@ RESET gpusort.mode;
 SET max_parallel_workers_per_gather = 4;
 ALTER TABLE p SET (parallel_workers = 4);
 SELECT keys, check_parallel('SELECT * FROM p WHERE slow(id)', keys) AS result FROM unnest('{k,"g, t COLLATE \"C\", k","(''in a place far away/'' || t) COLLATE \"C\""}'::text[]) AS keys;
+SELECT check_parallel('SELECT id, k, repeat(t, 200) AS wide FROM p WHERE id % 10 = 1 AND slow(id)', 'k') AS wide_rows;
 SET max_parallel_workers_per_gather = 3;
 ALTER TABLE p SET (parallel_workers = 3);
 -- Inputs of all kinds.

@@ -399,8 +399,10 @@ sub count_left
 
 foreach my $mode ('fast', 'immediate')
 {
+	my $from = -s $node->logfile;
 	$node->stop($mode);
 	is(count_left(), 0, "$mode: gpusortd is gone");
+	unlike(log_since($from), qr/was terminated by signal|terminating background worker/, "$mode: and the launcher has ended as it was asked to");
 	$node->start;
 	wait_until_ready("$mode: and there again");
 }

@@ -171,7 +171,7 @@ like(counters('parallel_sorts', 'cpu'), qr/^1$/, 'a parallel sort');
 my $explained = $node->safe_psql('postgres', "$parallel EXPLAIN (ANALYZE, VERBOSE, COSTS OFF) SELECT * FROM r ORDER BY k $drain");
 like($explained, qr/Memory: \d+kB  Processes: [123]\n/, 'EXPLAIN ANALYZE has the number of processes');
 my $fed = 0;
-$fed += $1 while $explained =~ /Fed by (?:leader|worker \d): rows=(\d+)  feed=[\d.]+ ms(?:  sort=[\d.]+ ms)?\n/g;
+$fed += $1 while $explained =~ /^ {8,}Fed by (?:leader|worker \d): rows=(\d+)  feed=[\d.]+ ms(?:  sort=[\d.]+ ms)?\n/mg;
 is($fed, ROWS, 'VERBOSE what each of them fed');
 
 # The phases that don't stand still are looked for until they were seen.
@@ -239,11 +239,11 @@ SKIP:
 	# The service ends while the input is read.
 	$session = $node->background_psql('postgres');
 	$pid = $session->query('SELECT pg_backend_pid()');
-	start_query("SELECT count(*) FROM (SELECT * FROM r WHERE stop_at(id, 300000) ORDER BY k OFFSET 0) s");
+	start_query("EXPLAIN (ANALYZE, FORMAT JSON) SELECT count(*) FROM (SELECT * FROM r WHERE stop_at(id, 300000) ORDER BY k OFFSET 0) s");
 	is(progress('device, phase'), 'cuda reading input', 'a sort on the device');
 	kill 'KILL', gpusortd_pids($node);
 	open_gate();
-	$session->query('SELECT 1');
+	like($session->query('SELECT 1'), qr/"Device": "cpu",.*"Transferred In": 0,/s, 'EXPLAIN ANALYZE has nothing of what the device did');
 	is(counters('fallbacks, fallback_reasons', 'cuda'), '1 {"disconnected": 1}', 'its service ends: a fallback');
 	is(counters('sorts, rows', 'cpu'), '1 ' . ROWS, 'to the cpu device');
 	is(progress('pid'), '', 'gone when done');

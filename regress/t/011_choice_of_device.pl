@@ -158,6 +158,8 @@ sub device_of_limit
 is(device_of_limit(10), 'cpu', 'ten rows are sorted by the processor');
 is(device_of_limit(190000), 'cuda', 'nearly all by the card, with the same plan');
 is(device_of_limit(20), 'cpu', 'and again a few by the processor');
+$session->query_safe('DEALLOCATE first; PREPARE first(bigint) AS SELECT * FROM r ORDER BY k LIMIT $1');
+is(device_of_limit(15000), 'cpu', 'as many as there are by the processor, where a card is never faster');
 $session->quit;
 
 # ---- rechecks ----

@@ -172,6 +172,7 @@ SKIP:
 	cmp_ok($processes, '>', 1, 'several processes');
 	cmp_ok($files, '>', 64 * 1024, "$processes processes spill");
 	cmp_ok($memory, '<=', 1024 + ($processes - 1) * 128, "and have little memory while $loaders load");
+	cmp_ok($loaders, '>', 1, 'more than one of them');
 }
 
 # ---- gpusortd ----

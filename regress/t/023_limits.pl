@@ -96,7 +96,7 @@ sub background_sort
 
 SKIP:
 {
-	skip 'gpusortd is not installed (make gpusortd)', 17 unless gpusortd_is_installed();
+	skip 'gpusortd is not installed (make gpusortd)', 18 unless gpusortd_is_installed();
 
 	$node->append_conf('postgresql.conf', 'gpusort.backend = cuda');
 	$node->restart;
@@ -135,6 +135,11 @@ SKIP:
 	is(asked('app', $digest), $node->safe_psql('postgres', "SET gpusort.mode = off; $digest"), 'with the right rows');
 	my $part_ms = asked('app', "SELECT expected_ms FROM gpusort_check('$query')");
 	cmp_ok($part_ms, '>', asked($superuser, "SELECT expected_ms FROM gpusort_check('$query')"), 'it is expected to take longer');
+	$node->safe_psql('postgres', 'CREATE TABLE in_parts (id int, k int8, t text) PARTITION BY RANGE (id); CREATE TABLE in_part PARTITION OF in_parts DEFAULT;
+		INSERT INTO in_parts SELECT id, k, t FROM r; ANALYZE in_parts; GRANT ALL ON in_parts, in_part TO app');
+	my $update = q(SET enable_hashjoin = off; SET enable_nestloop = off; SELECT expected_ms FROM gpusort_check('UPDATE in_parts SET id = 1 FROM r WHERE r.k = in_parts.k') WHERE sort_key ~ 'in_part');
+	cmp_ok(asked('app', $update), '>', asked($superuser, $update), 'so is a sort that is taken in the finished plan alone');
+	$node->safe_psql('postgres', 'DROP TABLE in_parts');
 	like(executed_by($superuser, ''), $in_memory, 'another role has all');
 	$node->safe_psql('postgres', "ALTER ROLE app SET gpusort.max_sort_device_memory = '1%'");
 	like(executed_by('app', ''), qr/Device: cuda.*Disk: /s, 'a percentage is of what sorts may use');

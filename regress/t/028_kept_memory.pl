@@ -51,6 +51,14 @@ sub files_of
 	return \%megabytes;
 }
 
+# How many of them a process has open, with memory or without.
+sub nameless_files
+{
+	my ($pid) = @_;
+	my @files = grep { (readlink($_) // '') =~ /^\/memfd:gpusort/ } glob "/proc/$pid/fd/*";
+	return scalar @files;
+}
+
 sub kept
 {
 	my $megabytes = 0;
@@ -199,9 +207,11 @@ foreach my $memory ('100MB', '200MB')
 is(kept_files(), $files, 'the same files');
 kill 'CONT', $launcher;
 ok(becomes(0), 'until nobody has sorted for a while');
+$_->query($joint) for $sessions[0][0], $first;
 set_limit('16MB');
-$first->query($joint);
+$_->query($joint) for $sessions[0][0], $first;
 is(kept(), 0, 'and none that is more is kept');
+is(nameless_files($sessions[0][1]), 0, 'nor do files stay open that another one has taken');
 set_limit('0');
 $first->query("SELECT count(t) FROM (SELECT * FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s");
 is(kept(), 0, 'with 0 nothing is');

@@ -109,7 +109,17 @@ foreach my $set (@ways)
 nothing_is_left($node, 'after that');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM s ORDER BY i8'), qr/"Turns": \d+,\s*"Rows Waited": \d+,\s*"Waited On Disk": 0,/, 'in JSON');
 like($node->safe_psql('postgres', q(SELECT how FROM gpusort_check('SELECT * FROM s ORDER BY i8'))), qr/^device cuda, 1 process, about .* of a card's memory, .*; in \d+ parts, one after the other: a GPU has no room for all rows$/, 'gpusort_check says so');
+# A value that most rows have, beside a frequent one.
+$node->safe_psql('postgres', 'CREATE TABLE skewed AS SELECT CASE WHEN id % 10 < 7 THEN 1 WHEN id % 10 = 7 THEN 2 ELSE i4 END AS k, s.* FROM s; ANALYZE skewed');
+unlike($node->safe_psql('postgres', q(SELECT how FROM gpusort_check('SELECT * FROM skewed ORDER BY k'))), qr/ parts/, 'or that a part would be too large');
 like($node->safe_psql('postgres', PARALLEL . 'EXPLAIN SELECT * FROM s ORDER BY i8'), qr/Gather .*rows=1 /, 'of no row PostgreSQL expects one');
+
+# What has waited for a turn is freed when the part is returned.
+{
+	my $memory = 'SELECT sum(total_bytes) FROM pg_backend_memory_contexts';
+	my ($at_first, $at_last) = lines_of($node->safe_psql('postgres', "BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT * FROM s ORDER BY i8; MOVE 1 FROM c; $memory; MOVE 59998 FROM c; $memory"));
+	cmp_ok($at_last, '<', $at_first / 2, "memory at the first row and at the last: $at_first, $at_last");
+}
 
 # ---- whole, or as before ----
 

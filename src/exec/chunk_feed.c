@@ -326,7 +326,7 @@ sort_feed_end(SortFeed *feed)
 		group_filter_end(feed->groups);
 	feed->sorter->group_filter = NULL;
 	if (feed->filter != NULL)
-		bound_filter_free(feed->filter);
+		bound_filter_flush(feed->filter);
 	if (feed->batch != NULL)
 		input_batch_free(feed->batch);
 	MemoryContextDelete(feed->context);

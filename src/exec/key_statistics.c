@@ -61,7 +61,6 @@ encode_sample(MemoryContext context, const SortColumnSpec *column, const ColumnS
 		slot->tts_values[column->attno - 1] = value->value;
 		add_key(sample, key, slot, value->before, value->at);
 	}
-	ExecDropSingleTupleTableSlot(slot);
 	key_sample_sort(sample);
 	return sample;
 }

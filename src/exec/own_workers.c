@@ -73,10 +73,11 @@ may_be_launched(const OwnWorkers *own, PlanState *gather)
 		   own_workers_may_evaluate((Node *) scan->ss.ps.plan->qual);
 }
 
-/* Hides from the workers what permissions the query takes. */
-static void
-take_no_permissions(OwnWorkers *own, EState *estate)
+/* The query's range table, but that it takes no permissions; as long-lived. */
+static List *
+range_table_of_workers(EState *estate)
 {
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 	List *range_table = NIL;
 	ListCell *cell;
 
@@ -88,15 +89,24 @@ take_no_permissions(OwnWorkers *own, EState *estate)
 		rte_take_no_permission(rte);
 		range_table = lappend(range_table, rte);
 	}
+	MemoryContextSwitchTo(old);
+	return range_table;
+}
+
+/* Hides from the workers what permissions the query takes. */
+static void
+take_no_permissions(OwnWorkers *own, EState *estate)
+{
+	if (own->workers_range_table == NIL)
+		own->workers_range_table = range_table_of_workers(estate);
 	own->range_table = estate->es_range_table;
 	own->permissions = estate_exchange_permissions(estate, NIL);
-	estate->es_range_table = range_table;
+	estate->es_range_table = own->workers_range_table;
 }
 
 static void
 restore_permissions(OwnWorkers *own, EState *estate)
 {
-	list_free_deep(estate->es_range_table);
 	estate->es_range_table = own->range_table;
 	(void) estate_exchange_permissions(estate, own->permissions);
 }

@@ -14,8 +14,9 @@ typedef struct OwnWorkers
 {
 	Oid user; /* the user at the executor's start */
 	int security_context;
-	bool active;	   /* is this parallel mode the sort's own? */
-	List *range_table; /* the executor's range table, while the workers' is in use */
+	bool active;			   /* is this parallel mode the sort's own? */
+	List *workers_range_table; /* NIL: no worker was launched yet */
+	List *range_table;		   /* the executor's range table, while the workers' is in use */
 	List *permissions;
 } OwnWorkers;
 

@@ -104,8 +104,6 @@ end_scan(HeapScan *scan)
 	FreeExecutorState(scan->estate);
 	scan->info->ii_ExpressionsState = NIL;
 	scan->info->ii_PredicateState = NULL;
-	if (scan->strategy != NULL)
-		FreeAccessStrategy(scan->strategy);
 }
 
 /* ---------------------------------------------------------------- plain pages */

@@ -233,5 +233,4 @@ describe_format(const char *format, double *seconds, double *values)
 		*values *= format_units[i].values;
 		memset(found, ' ', strlen(format_units[i].name));
 	}
-	pfree(rest);
 }

@@ -469,8 +469,8 @@ refine_splitters(BoundFilter *filter)
 /* ---------------------------------------------------------------- what a feed calls */
 
 /* Adds the counts to the bound, at the end or at intervals. */
-static void
-flush_filter(BoundFilter *filter)
+void
+bound_filter_flush(BoundFilter *filter)
 {
 	uint64 dropped = filter->dropped - filter->dropped_added;
 
@@ -503,16 +503,5 @@ bound_filter_note(BoundFilter *filter, const uint8 *key, Size size)
 	filter->noted++;
 	filter->fresh++;
 	if (unlikely(filter->noted >= filter->flush_at))
-		flush_filter(filter);
-}
-
-void
-bound_filter_free(BoundFilter *filter)
-{
-	flush_filter(filter);
-	pfree(filter->splitters);
-	pfree(filter->first_words);
-	pfree(filter->counts);
-	pfree(filter->samples);
-	pfree(filter);
+		bound_filter_flush(filter);
 }

@@ -104,8 +104,8 @@ extern void bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool w
 /* Makes the filter of one process that feeds the sort, in CurrentMemoryContext. */
 extern BoundFilter *bound_filter_create(SortBound *bound);
 
-/* Adds the filter's remaining counts to the bound, and frees the filter. */
-extern void bound_filter_free(BoundFilter *filter);
+/* Adds the filter's remaining counts to the bound: at the end, and by itself at intervals. */
+extern void bound_filter_flush(BoundFilter *filter);
 
 /* Reads the latest threshold from the bound. */
 extern void bound_filter_refresh(BoundFilter *filter);

@@ -67,7 +67,7 @@ prepare(SharedChunks *shared, const SortKey *key)
 		!sorted_rows_prepare(&shared->sorted, key, shared->pool.filled, shared->pool.nrows))
 		return;
 	size = TYPEALIGN(64, sorted_rows_shared_size(&shared->sorted, shared->pool.nchunks, nprocesses));
-	shared->windows_size = size_of_windows(shared, key);
+	shared->windows_size = TYPEALIGN(64, size_of_windows(shared, key));
 	shared->sort_memory_size = size + shared->windows_size;
 	shared->sort_memory = arena_reserve(&shared->base.arena, shared->sort_memory_size);
 	arena_trim(&shared->base.arena, shared->limit);
@@ -77,12 +77,12 @@ prepare(SharedChunks *shared, const SortKey *key)
 static void
 lay_out(SharedChunks *shared)
 {
-	void *windows = shared->sort_memory + shared->sort_memory_size - shared->windows_size;
+	char *memory = shared->sort_memory + shared->windows_size;
 	int nprocesses = shared->base.nentered;
 
-	shared->sort = sorted_rows_share(&shared->sorted, shared->sort_memory, shared->pool.filled, nprocesses);
+	shared->sort = sorted_rows_share(&shared->sorted, memory, shared->pool.filled, nprocesses);
 	if (shared->windows_size > 0)
-		shared->windows = return_windows_init(windows, shared->windows_size, shared->pool.nrows,
+		shared->windows = return_windows_init(shared->sort_memory, shared->windows_size, shared->pool.nrows,
 											  row_size(shared), nprocesses - 1);
 }
 

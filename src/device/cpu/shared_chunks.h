@@ -41,7 +41,7 @@ typedef struct SharedChunks
 	/* When the sort is closed (joint_sort.c): */
 	char *sort_memory; /* NULL: the leader will sort alone */
 	Size sort_memory_size;
-	Size windows_size; /* bytes at the end of sort_memory, for windows */
+	Size windows_size; /* bytes at the beginning of sort_memory, for windows */
 	bool no_memory;	   /* the kernel has less memory */
 	ParallelSort *sort;
 	SortedRows sorted; /* the result */

@@ -223,7 +223,6 @@ open_chunk(CudaCard *card, int number)
 	Chunk *chunk = &card->chunks[number];
 
 	chunk->place = &card->place;
-	chunk->next = NULL;
 	chunk->base = gpusortd_chunk(&card->client, number);
 	chunk->size = card->client.job.chunk_bytes;
 	chunk->max_rows = PG_UINT64_MAX;
@@ -235,10 +234,8 @@ open_chunk(CudaCard *card, int number)
 Chunk *
 cuda_take_chunk(CudaCard *card)
 {
-	int number;
+	int number = gpusortd_take_chunk(&card->client);
 
-	card->wait.event = GPUSORT_WAIT_FEED;
-	number = gpusortd_take_chunk(&card->client);
 	if (number >= 0)
 		return open_chunk(card, number);
 	if (card->client.refused == 0)
