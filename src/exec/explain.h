@@ -1,6 +1,6 @@
 /*
  * exec/explain.h
- *		The output of EXPLAIN for a sort, and for the ranks above it.
+ *		The output of EXPLAIN for a sort, and for the windows above it.
  */
 #ifndef GPUSORT_EXEC_EXPLAIN_H
 #define GPUSORT_EXEC_EXPLAIN_H
@@ -11,6 +11,7 @@
 #include EXPLAIN_HEADERS
 
 #include "nodes/execnodes.h"
+#include "nodes/extensible.h" /* in 18 it brings ExplainState */
 
 /* Prints all properties of a GpuSort. */
 extern void explain_sort_node(CustomScanState *sort, List *ancestors, ExplainState *es);

@@ -74,7 +74,7 @@ offset_call(const WindowFunc *function, int arguments, int sign, const char **wh
 			return refuse(why_not, "the default of lag() or lead() is no constant");
 	}
 	call.kind = call.offset > 0 ? WINDOW_LEAD : WINDOW_LAG;
-	call.offset = Abs(call.offset);
+	call.offset = call.offset < 0 ? -call.offset : call.offset;
 	return call;
 }
 
