@@ -78,7 +78,7 @@ foreach my $hints (grep { -e "$folder/$_.so" } 'neighbour', 'pg_hint_plan')
 		$session->{stderr} = '';
 		foreach my $what (sort keys %hinted)
 		{
-			my $ours = $what eq 'a window' ? 'GpuWindow GpuSort' : 'GpuSort';
+			my $ours = $what eq 'a window' ? 'GpuSort GpuWindow' : 'GpuSort';
 			my $theirs = $what eq 'a window' ? 'Sort WindowAgg' : 'Sort';
 
 			$session->query_safe('SET gpusort.mode = force');
