@@ -128,9 +128,16 @@ cmp_ok(seen('count(DISTINCT rows_out)', q(sort_phase = 'returning rows')), '>', 
 watch_build('through files', "$serial; SET maintenance_work_mem = '1MB'", 'CREATE INDEX watched ON r (t, id)', @phases[0, 2]);
 watch_build('several processes through files', q(SET maintenance_work_mem = '2MB'), 'CREATE INDEX watched ON r (t, id)', @phases[0, 2]);
 watch_build('concurrently', $large, 'CREATE INDEX CONCURRENTLY watched ON r (t, id)', @phases, @validation);
-watch_build('partitions', $large, 'CREATE INDEX watched ON parts (t, id)', @phases);
+# The last partition is built in a moment, too.
+my $partitions_done = '';
+foreach (1 .. ATTEMPTS)
+{
+	watch_build('partitions', $large, 'CREATE INDEX watched ON parts (t, id)', @phases);
+	$partitions_done = seen(q(string_agg(DISTINCT partitions_done::text, ' ')));
+	last if $partitions_done =~ /^0 1 2/;
+}
 is(seen('max(partitions_total)'), 3, 'partitions, in all');
-like(seen(q(string_agg(DISTINCT partitions_done::text, ' '))), qr/^0 1 2/, 'partitions that are done');
+like($partitions_done, qr/^0 1 2/, 'partitions that are done');
 
 # ---- builds that stand still ----
 
