@@ -255,6 +255,17 @@ BEGIN
 	RETURN 'ok: ' || cardinality(rows_off) || ' rows';
 END $$;
 
+-- How many nodes of a name are in a query's plan?
+CREATE FUNCTION nodes(query text, node text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	n int := 0;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		n := n + (position(node IN line) > 0)::int;
+	END LOOP;
+	RETURN n;
+END $$;
 -- Collations, and text in all of its orders.
 SET client_min_messages = warning;
 -- Upper and lower case are equal; so are letters with and without accents; digits sort by value; upper case first.

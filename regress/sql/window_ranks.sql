@@ -25,17 +25,6 @@ ALTER TABLE long ALTER COLUMN w SET STORAGE external;
 INSERT INTO long SELECT i, repeat(md5((i % 20)::text), 400 + i % 2), repeat(md5((i % 30)::text), 100) FROM generate_series(1, 300) AS i;
 ANALYZE r, long;
 
--- How many nodes of a name are in a query's plan?
-CREATE FUNCTION nodes(query text, node text) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	n int := 0;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		n := n + (position(node IN line) > 0)::int;
-	END LOOP;
-	RETURN n;
-END $$;
 -- Runs a query with gpusort off and in another mode, and compares the rows, in any order; so many windows are to be taken, and others
 -- left; NULL: either will do.
 CREATE FUNCTION check_ranks(query text, taken int DEFAULT 1, others int DEFAULT 0, mode text DEFAULT 'force') RETURNS text

@@ -14,17 +14,6 @@ FROM generate_series(1, 2000) AS i;
 ALTER TABLE r ADD PRIMARY KEY (id);
 VACUUM ANALYZE r;
 
--- How many nodes of a name are in a query's plan?
-CREATE FUNCTION nodes(query text, node text) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	n int := 0;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		n := n + (position(node IN line) > 0)::int;
-	END LOOP;
-	RETURN n;
-END $$;
 -- Runs a query with gpusort off and forced, and compares the rows one by one, in their order; so many windows are to be taken, and
 -- others left.
 CREATE FUNCTION check_windows(query text, taken int DEFAULT 1, others int DEFAULT 0) RETURNS text
