@@ -213,30 +213,6 @@ begin_anew(HeldRows *held)
 	forget_rows(held);
 }
 
-/*
- * Who has looked ahead has the next row in a slot, and its columns may have been read: the first reader,
- * which will be asked for it, gets that slot.
- */
-static void
-pass_slot(HeldRows *held)
-{
-	RowReader *first = &held->readers[0];
-
-	for (int i = 1; i < held->nreaders; i++)
-	{
-		RowReader *reader = &held->readers[i];
-		TupleTableSlot *slot = reader->slot;
-
-		if (reader->at != held->first)
-			continue;
-		reader->slot = first->slot;
-		reader->at = -1;
-		first->slot = slot;
-		first->at = held->first;
-		return;
-	}
-}
-
 void
 held_rows_pop(HeldRows *held)
 {
@@ -247,8 +223,6 @@ held_rows_pop(HeldRows *held)
 	held->first++;
 	if (held->first == held->end)
 		begin_anew(held);
-	else
-		pass_slot(held);
 }
 
 int64

@@ -347,36 +347,22 @@ window_aggregate_add(WindowAggregate *aggregate, ExprContext *context)
 
 /* ---------------------------------------------------------------- results */
 
-static Datum
-call_final(WindowAggregate *aggregate, bool *isnull)
+Datum
+window_aggregate_result(WindowAggregate *aggregate, bool *isnull)
 {
+	const NullableDatum *state = &aggregate->transition->args[0];
+	Datum value = MakeExpandedObjectReadOnly(state->value, state->isnull, aggregate->state_length);
 	FunctionCallInfo call = aggregate->final;
-	Datum value;
 
+	*isnull = state->isnull;
+	if (call == NULL)
+		return value;
 	*isnull = true;
-	if (aggregate->final_function.fn_strict && (call->args[0].isnull || call->nargs > 1))
+	if (aggregate->final_function.fn_strict && (state->isnull || call->nargs > 1))
 		return (Datum) 0;
+	call->args[0] = (NullableDatum){.value = value, .isnull = state->isnull};
 	call->isnull = false;
 	value = FunctionCallInvoke(call);
 	*isnull = call->isnull;
 	return MakeExpandedObjectReadOnly(value, call->isnull, aggregate->result_length);
-}
-
-Datum
-window_aggregate_result(WindowAggregate *aggregate, ExprContext *context, bool *isnull)
-{
-	const NullableDatum *state = &aggregate->transition->args[0];
-	Datum readable = MakeExpandedObjectReadOnly(state->value, state->isnull, aggregate->state_length);
-	MemoryContext old;
-
-	if (aggregate->final == NULL)
-	{
-		*isnull = state->isnull;
-		return readable;
-	}
-	aggregate->final->args[0] = (NullableDatum){.value = readable, .isnull = state->isnull};
-	old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-	readable = call_final(aggregate, isnull);
-	MemoryContextSwitchTo(old);
-	return readable;
 }

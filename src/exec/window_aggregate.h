@@ -37,9 +37,9 @@ extern void window_aggregate_begin(WindowAggregate *aggregate);
 extern void window_aggregate_add(WindowAggregate *aggregate, ExprContext *context);
 
 /*
- * Returns the result for the rows so far, which is in the context's per-tuple memory, or in the state of the
- * aggregate until the next row is added.
+ * Returns the result for the rows so far, which is in CurrentMemoryContext, or in the state of the aggregate
+ * until the next row is added.
  */
-extern Datum window_aggregate_result(WindowAggregate *aggregate, ExprContext *context, bool *isnull);
+extern Datum window_aggregate_result(WindowAggregate *aggregate, bool *isnull);
 
 #endif /* GPUSORT_EXEC_WINDOW_AGGREGATE_H */
