@@ -3,8 +3,7 @@
  *		The functions of a window: their results, row by row.
  *
  * lag() keeps the values of the last rows in a ring, nth_value() and last_value() keep one.  lead() reads a
- * row that is held (held_rows.h).  Values that are passed by reference are copied to buffers, which are used
- * again and again, so memory grows with the longest value alone.
+ * row that is held (held_rows.h).
  */
 #include "postgres.h"
 
@@ -18,13 +17,8 @@
 #include "exec/window_calls.h"
 #include "plan/window_functions.h"
 
-typedef struct KeptValue
-{
-	Datum value;
-	bool isnull;
-	Size size; /* of the buffer */
-	char *buffer;
-} KeptValue;
+/* A copy of a row's value. */
+typedef NullableDatum KeptValue;
 
 typedef struct CallState
 {
@@ -46,8 +40,8 @@ struct WindowCalls
 	MemoryContext results; /* of aggregates */
 	WindowUnit unit;
 	WindowNeeds needs;
-	int64 frame_rows;			  /* rows in the frame */
-	WindowAggregates *aggregates; /* NULL: there is none */
+	int64 frame_rows;			/* rows in the frame */
+	WindowAggState *aggregates; /* the context of aggregates; NULL: there is none */
 	int n;
 	CallState calls[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -85,7 +79,7 @@ create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, Pl
 	if (state->call.kind != WINDOW_AGGREGATE)
 		return;
 	if (calls->aggregates == NULL)
-		calls->aggregates = window_aggregates_create(node->state);
+		calls->aggregates = window_aggregate_context(node->state);
 	state->aggregate = window_aggregate_create(calls->aggregates, function, node);
 }
 
@@ -112,33 +106,19 @@ window_calls_needs(const WindowCalls *calls)
 
 /* ---------------------------------------------------------------- kept values */
 
-/* The value is passed by reference, and not null. */
-static void
-copy_to_buffer(KeptValue *kept, Datum value, int16 length, MemoryContext memory)
-{
-	Size size;
-
-	/* an object in memory that is no row's gets the bytes that it would have there */
-	if (length == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
-		value = datumCopy(value, false, length);
-	size = datumGetSize(value, false, length);
-	if (kept->size < size)
-	{
-		if (kept->buffer != NULL)
-			pfree(kept->buffer);
-		kept->size = size + size / 4;
-		kept->buffer = MemoryContextAlloc(memory, kept->size);
-	}
-	memcpy(kept->buffer, DatumGetPointer(value), size);
-	kept->value = PointerGetDatum(kept->buffer);
-}
-
 static void
 keep_column(const WindowCalls *calls, const CallState *state, KeptValue *kept, TupleTableSlot *row)
 {
+	MemoryContext old;
+
+	if (!state->byval && kept->value != 0)
+		pfree(DatumGetPointer(kept->value));
 	kept->value = slot_getattr(row, state->call.attno, &kept->isnull);
-	if (!state->byval && !kept->isnull)
-		copy_to_buffer(kept, kept->value, state->length, calls->memory);
+	if (state->byval)
+		return;
+	old = MemoryContextSwitchTo(calls->memory);
+	kept->value = kept->isnull ? 0 : datumCopy(kept->value, false, state->length);
+	MemoryContextSwitchTo(old);
 }
 
 /* ---------------------------------------------------------------- the frame */
@@ -148,7 +128,7 @@ window_calls_begin(WindowCalls *calls)
 {
 	calls->frame_rows = 0;
 	if (calls->aggregates != NULL)
-		window_aggregates_reset(calls->aggregates);
+		MemoryContextReset(calls->aggregates->aggcontext);
 	for (int i = 0; i < calls->n; i++)
 	{
 		if (calls->calls[i].aggregate != NULL)
