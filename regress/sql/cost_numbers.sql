@@ -48,6 +48,38 @@ SELECT n.* FROM numbers('SELECT * FROM costed_half ORDER BY half, a, b', 'work_m
 DROP TABLE costed_groups, costed_half;
 -- How many rows are wanted.
 SELECT bound, n.* FROM unnest('{LIMIT 1,LIMIT 1000,LIMIT 1000 OFFSET 5000,LIMIT 15000,OFFSET 100}'::text[]) AS bound, numbers('SELECT * FROM costed ORDER BY k ' || bound) AS n;
+-- Beside an index: a scan of it, of all or of some rows, and a sort of what one column has in order.
+SET random_page_cost = 1;
+CREATE INDEX costed_k ON costed (k);
+CREATE INDEX costed_few ON costed (few);
+SET gpusort.mode = auto;
+SET gpusort.min_rows = 0;
+SELECT key, n.* FROM unnest('{k,k LIMIT 10000,"few, k","few, k LIMIT 1","few, t LIMIT 10000","few, k FETCH FIRST 15000 ROWS WITH TIES"}'::text[]) AS key, numbers('SELECT * FROM costed ORDER BY ' || key) AS n;
+SELECT key, n.* FROM unnest('{"few, k","few, t LIMIT 10000"}'::text[]) AS key, numbers('SELECT * FROM costed ORDER BY ' || key, 'work_mem', '1MB') AS n;
+SET gpusort.mode = force;
+SELECT key, n.* FROM unnest('{"few, k","few, k LIMIT 1","few, k FETCH FIRST 15000 ROWS WITH TIES"}'::text[]) AS key, numbers('SELECT * FROM costed ORDER BY ' || key) AS n;
+-- In the middle of a plan.
+SET enable_hashagg = off;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+DROP INDEX costed_k, costed_few;
+CREATE FUNCTION in_the_middle() RETURNS TABLE (query text, ours float8, theirs float8, startup float8, total float8) LANGUAGE sql AS $$
+	SELECT q.query, n.* FROM unnest(ARRAY['SELECT DISTINCT k FROM costed', 'SELECT few, count(*) FROM costed GROUP BY few', 'SELECT t, sum(id) FROM costed GROUP BY t', 'SELECT rank() OVER (ORDER BY k) FROM costed',
+		'SELECT sum(id) OVER (PARTITION BY few ORDER BY t) FROM costed', 'SELECT count(*) FROM costed AS a JOIN costed AS b USING (k)', 'SELECT DISTINCT ON (few) * FROM costed ORDER BY few, k',
+		'SELECT max(k) FROM (SELECT k FROM costed ORDER BY t OFFSET 0) AS s', 'SELECT * FROM (SELECT * FROM costed ORDER BY t OFFSET 0) AS s LIMIT 5']) WITH ORDINALITY AS q (query, number), numbers(q.query) AS n ORDER BY q.number, ours $$;
+SELECT * FROM in_the_middle();
+SET gpusort.mode = auto;
+SELECT * FROM in_the_middle();
+SET gpusort.mode = force;
+RESET enable_hashagg;
+-- What gpusort_check says of memory and files.
+SELECT memory, how FROM unnest('{512kB,2MB,5MB,8MB,64MB}'::text[]) AS memory, set_config('work_mem', memory, true) AS setting, gpusort_check('SELECT * FROM costed ORDER BY t' || left(setting, 0));
+SET gpusort.mode = auto;
+SET gpusort.min_rows = 1000000;
+SELECT memory, how FROM unnest('{512kB,2MB,5MB,64MB}'::text[]) AS memory, set_config('work_mem', memory, true) AS setting, gpusort_check('SELECT * FROM costed ORDER BY t' || left(setting, 0));
+SELECT how FROM gpusort_check('SELECT count(DISTINCT t) FROM costed');
+RESET gpusort.min_rows;
+SET gpusort.mode = force;
 -- Several processes, as many as the planner takes any machine to have.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -55,5 +87,18 @@ SET min_parallel_table_scan_size = 0;
 ALTER TABLE costed SET (parallel_workers = 1);
 SELECT workers, n.* FROM unnest('{0,1}'::text[]) AS workers, numbers('SELECT * FROM costed ORDER BY few, t', 'max_parallel_workers_per_gather', workers) AS n;
 
+-- So much of a join is done by each process, and so much is shared.
+SET max_parallel_workers_per_gather = 1;
+SELECT key, n.* FROM unnest('{a.t,b.k}'::text[]) AS key, numbers('SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY ' || key) AS n;
+SET enable_hashjoin = on;
+SELECT key, n.* FROM unnest('{a.t,b.k}'::text[]) AS key, numbers('SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY ' || key) AS n;
+SELECT key, n.* FROM unnest('{a.t,b.k}'::text[]) AS key, numbers('SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY ' || key, 'enable_parallel_hash', 'off') AS n;
+SET random_page_cost = 1;
+CREATE INDEX costed_k ON costed (k);
+SET gpusort.mode = auto;
+SELECT key, n.* FROM unnest('{k,k DESC,k LIMIT 10000,"k, t"}'::text[]) AS key, numbers('SELECT * FROM costed ORDER BY ' || key) AS n;
+SELECT * FROM in_the_middle();
+SELECT memory, how FROM unnest('{512kB,2MB,5MB,64MB}'::text[]) AS memory, set_config('work_mem', memory, true) AS setting, gpusort_check('SELECT * FROM costed ORDER BY t' || left(setting, 0));
+
 DROP TABLE costed;
-DROP FUNCTION short, costs, numbers;
+DROP FUNCTION short, costs, numbers, in_the_middle;

@@ -77,7 +77,7 @@ SELECT same_plan('SELECT * FROM e ORDER BY a DESC, c') AS plain, same_plan('SELE
 	same_plan('SELECT a, count(*), sum(f) + 1 FROM e GROUP BY a HAVING count(*) > 5 ORDER BY count(*), a DESC') AS aggregate,
 	same_plan('SELECT *, ntile(3) OVER (PARTITION BY a ORDER BY id) AS r FROM e ORDER BY r, n') AS "window",
 	same_plan('SELECT id, (SELECT max(y.id) FROM e y WHERE y.a = x.a ORDER BY 1) FROM e x WHERE id = (SELECT max(id) FROM e) ORDER BY n') AS subqueries,
-	same_plan('SELECT generate_series(1, 3), random(), id FROM e ORDER BY n') AS postponed,
+	same_plan('SELECT generate_series(1, 3), random(), id FROM e ORDER BY n') AS postponed, same_plan('SELECT random() AS a, random() AS b FROM e ORDER BY a') AS volatile_twice,
 	same_plan('SELECT id FROM e UNION ALL SELECT a FROM e ORDER BY 1') AS append,
 	same_plan('SELECT * FROM (SELECT id, n FROM e ORDER BY f OFFSET 3) s WHERE id % 2 = 0') AS subquery,
 	same_plan('INSERT INTO e (id) SELECT id FROM e ORDER BY n') AS "insert",

@@ -26,6 +26,8 @@ END $$;
 SELECT keys, limit_kb, f.figures
 FROM unnest(ARRAY['k', 'g', 'g, k DESC', 't', 'n', 'w', 'w DESC, t', 'id', 'id DESC', 'thirds']) WITH ORDINALITY AS q (keys, number), unnest(ARRAY[512, 2048, 65536]) AS limit_kb,
 	figures('SELECT counted.* FROM counted, generate_series(1, CASE WHEN ' || limit_kb || ' = 512 THEN 4 ELSE 1 END) ORDER BY ' || keys, limit_kb) AS f ORDER BY number, limit_kb;
+-- The last runs that can be merged at once, and one more.
+SELECT rows, f.figures FROM unnest('{21200,21400}'::int[]) AS rows, figures('SELECT counted.* FROM counted, generate_series(1, 6) WHERE id <= ' || rows || ' ORDER BY k', 512) AS f;
 -- Rows that are their keys, and rows without columns that nothing needs above.
 SELECT query, limit_kb, f.figures
 FROM unnest(ARRAY['SELECT id FROM counted ORDER BY id', 'SELECT k FROM counted ORDER BY k', 'SELECT g, k FROM counted ORDER BY k, g', 'SELECT t FROM counted ORDER BY t', 'SELECT w, g FROM counted ORDER BY g, w',
