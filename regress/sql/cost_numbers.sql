@@ -58,6 +58,13 @@ SELECT key, n.* FROM unnest('{k,k LIMIT 10000,"few, k","few, k LIMIT 1","few, t 
 SELECT key, n.* FROM unnest('{"few, k","few, t LIMIT 10000"}'::text[]) AS key, numbers('SELECT * FROM costed ORDER BY ' || key, 'work_mem', '1MB') AS n;
 SET gpusort.mode = force;
 SELECT key, n.* FROM unnest('{"few, k","few, k LIMIT 1","few, k FETCH FIRST 15000 ROWS WITH TIES"}'::text[]) AS key, numbers('SELECT * FROM costed ORDER BY ' || key) AS n;
+-- An index in another order than that of a table that is larger than a processor's cache.
+SET gpusort.mode = auto;
+CREATE TABLE costed_wide AS SELECT noise(id) AS k, id, repeat('x', 500) AS filler FROM costed;
+CREATE INDEX costed_wide_k ON costed_wide (k);
+VACUUM (FULL, ANALYZE) costed_wide;
+SELECT bound, n.* FROM unnest('{1000,15000,18000,19000,20000}'::int[]) AS bound, numbers('SELECT id FROM costed_wide ORDER BY k LIMIT ' || bound) AS n;
+SET gpusort.mode = force;
 -- In the middle of a plan.
 SET enable_hashagg = off;
 SET enable_hashjoin = off;
@@ -78,8 +85,31 @@ SET gpusort.mode = auto;
 SET gpusort.min_rows = 1000000;
 SELECT memory, how FROM unnest('{512kB,2MB,5MB,64MB}'::text[]) AS memory, set_config('work_mem', memory, true) AS setting, gpusort_check('SELECT * FROM costed ORDER BY t' || left(setting, 0));
 SELECT how FROM gpusort_check('SELECT count(DISTINCT t) FROM costed');
+SET gpusort.mode = force;
+SELECT query, how FROM unnest(ARRAY['SELECT * FROM costed ORDER BY t LIMIT 1000', 'SELECT * FROM costed ORDER BY t LIMIT 8000', 'SELECT DISTINCT ON (t) * FROM costed ORDER BY t, k', 'SELECT DISTINCT ON (few) * FROM costed ORDER BY few, k']) AS query,
+	set_config('work_mem', '1MB', true) AS setting, gpusort_check(query || left(setting, 0));
 RESET gpusort.min_rows;
 SET gpusort.mode = force;
+-- And of builds: of an index that is not there the columns' types say how wide it is, of one that is its statistics.  A process has 32 MB at least.
+CREATE INDEX costed_1 ON costed (few DESC, n NULLS FIRST);
+CREATE INDEX costed_2 ON costed (t) INCLUDE (id);
+CREATE INDEX costed_3 ON costed (lower(path) COLLATE "und-x-icu" DESC NULLS LAST);
+CREATE FUNCTION builds(memory text, workers text) RETURNS TABLE (statement text, sort_key text, how text) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('maintenance_work_mem', memory, true), set_config('max_parallel_maintenance_workers', workers, true);
+	RETURN QUERY SELECT s.statement, c.sort_key, c.how
+		FROM unnest('{"(few DESC, n NULLS FIRST)",(t) INCLUDE (id),(k),(n),(id) WHERE few > 3,(lower(path)),(int8(few)),REINDEX TABLE costed}'::text[]) WITH ORDINALITY AS s (statement, number),
+			gpusort_check(CASE WHEN s.statement LIKE '(%' THEN 'CREATE INDEX ON costed ' ELSE '' END || s.statement) AS c ORDER BY number;
+END $$;
+SELECT memory, b.* FROM unnest('{1MB,2500kB,64MB}'::text[]) AS memory, builds(memory, '0') AS b;
+ALTER TABLE costed SET (parallel_workers = 2);
+SELECT memory, b.* FROM unnest('{1MB,64MB}'::text[]) AS memory, builds(memory, '8') AS b;
+SELECT workers, how FROM unnest('{0,1,2}'::text[]) AS workers, builds('200MB', workers) WHERE statement = '(k)';
+ALTER TABLE costed RESET (parallel_workers);
+SET min_parallel_table_scan_size = '1MB';
+SELECT memory, how FROM unnest('{1MB,64MB,96MB,200MB}'::text[]) AS memory, builds(memory, '8') WHERE statement = '(k)';
+RESET min_parallel_table_scan_size;
+DROP INDEX costed_1, costed_2, costed_3;
 -- Several processes, as many as the planner takes any machine to have.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -97,8 +127,15 @@ SET random_page_cost = 1;
 CREATE INDEX costed_k ON costed (k);
 SET gpusort.mode = auto;
 SELECT key, n.* FROM unnest('{k,k DESC,k LIMIT 10000,"k, t"}'::text[]) AS key, numbers('SELECT * FROM costed ORDER BY ' || key) AS n;
+SET min_parallel_index_scan_size = 0;
+SELECT bound, n.* FROM unnest('{18000,20000}'::int[]) AS bound, numbers('SELECT id FROM costed_wide ORDER BY k LIMIT ' || bound) AS n;
 SELECT * FROM in_the_middle();
 SELECT memory, how FROM unnest('{512kB,2MB,5MB,64MB}'::text[]) AS memory, set_config('work_mem', memory, true) AS setting, gpusort_check('SELECT * FROM costed ORDER BY t' || left(setting, 0));
+-- A plan that one process would read is shared by several.
+RESET parallel_tuple_cost;
+SELECT query, n.* FROM unnest(ARRAY['SELECT * FROM costed ORDER BY t', 'SELECT id FROM costed_wide ORDER BY k', 'SELECT id FROM costed_wide ORDER BY k LIMIT 15000', 'SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY a.t, b.k']) AS query, numbers(query) AS n;
+SET enable_hashjoin = off;
+SELECT n.* FROM numbers('SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY a.t, b.k') AS n;
 
-DROP TABLE costed;
-DROP FUNCTION short, costs, numbers, in_the_middle;
+DROP TABLE costed, costed_wide;
+DROP FUNCTION short, costs, numbers, in_the_middle, builds;

@@ -25,7 +25,6 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 
-#include "base/guc.h"
 #include "plan/cost.h"
 #include "plan/predict.h"
 #include "plan/predict_gpusort.h"
@@ -372,8 +371,6 @@ with_doubt(Cost cost, Cost input)
 void
 cost_add_doubt(Path *path, Cost input)
 {
-	if (gpusort_mode == GPUSORT_MODE_FORCE)
-		return;
 	path->startup_cost = with_doubt(path->startup_cost, input);
 	path->total_cost = with_doubt(path->total_cost, input);
 }
