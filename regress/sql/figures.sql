@@ -31,7 +31,7 @@ SELECT rows, f.figures FROM unnest('{21200,21400}'::int[]) AS rows, figures('SEL
 -- Rows that are their keys, and rows without columns that nothing needs above.
 SELECT query, limit_kb, f.figures
 FROM unnest(ARRAY['SELECT id FROM counted ORDER BY id', 'SELECT k FROM counted ORDER BY k', 'SELECT g, k FROM counted ORDER BY k, g', 'SELECT t FROM counted ORDER BY t', 'SELECT w, g FROM counted ORDER BY g, w',
-	'SELECT id FROM counted ORDER BY n', 'SELECT id, k FROM counted ORDER BY lower(t)', 'SELECT g FROM counted ORDER BY k + g']) WITH ORDINALITY AS q (query, number), unnest(ARRAY[512, 65536]) AS limit_kb,
+	'SELECT id FROM counted ORDER BY n', 'SELECT id, k FROM counted ORDER BY lower(t)', 'SELECT g FROM counted ORDER BY k + g', 'SELECT id, t FROM counted ORDER BY lower(w), k + 1', 'SELECT w FROM counted ORDER BY t || g, n']) WITH ORDINALITY AS q (query, number), unnest(ARRAY[512, 65536]) AS limit_kb,
 	figures(query, limit_kb) AS f ORDER BY number, limit_kb;
 -- What a LIMIT wants, with ties, and of each group; and where it wants more than there is room for.
 SELECT query, limit_kb, f.figures

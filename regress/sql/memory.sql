@@ -54,6 +54,25 @@ SELECT check_limits('SELECT * FROM m ORDER BY k', 5632) AS fixed, check_limits('
 -- One row as large as half of the limit, when there are runs already: other chunks make room for it, and it is one of the runs' alone.
 SELECT check_limits('SELECT k, t, CASE WHEN id = 10000 THEN repeat(t, 32000) END FROM m WHERE id <= 20000 ORDER BY k', 5120, 2304) AS one_wide,
 	check_limits('SELECT k, t, CASE WHEN id = 30000 THEN repeat(t, 64000) END FROM m ORDER BY k', 6144, 4352) AS one_wider;
+-- When the first row is returned, whatever was sorted, written and merged before, there is no more than that and a few small things, as blocks are
+-- allocated: by how many kilobytes more.
+CREATE FUNCTION more_kb(query text, scroll text DEFAULT '') RETURNS text LANGUAGE plpgsql SET gpusort.mode = force AS $$
+DECLARE
+	peak bigint := explained(query, 'Peak Memory');
+	kb bigint;
+BEGIN
+	EXECUTE format('DECLARE c %s CURSOR FOR %s', scroll, query);
+	EXECUTE 'MOVE 1 FROM c';
+	SELECT sum(total_bytes) / 1024 INTO kb FROM pg_backend_memory_contexts WHERE name IN ('GpuSort cpu device', 'GpuSort memory');
+	EXECUTE 'CLOSE c';
+	RETURN CASE WHEN kb < peak + 128 THEN 'ok' ELSE format('%s instead of %s', kb, peak) END;
+END $$;
+SET gpusort.work_mem = '512kB';
+SELECT keys, more_kb('SELECT m.* FROM m, generate_series(1, 4) ORDER BY ' || keys) AS once, more_kb('SELECT m.* FROM m, generate_series(1, 4) ORDER BY ' || keys, 'SCROLL') AS scroll FROM unnest('{k,t,id,"t COLLATE \"und-x-icu\""}'::text[]) AS keys;
+SET gpusort.work_mem = '64MB';
+SELECT keys, more_kb('SELECT * FROM m ORDER BY ' || keys) AS once FROM unnest('{k,t,id}'::text[]) AS keys;
+RESET gpusort.work_mem;
+DROP FUNCTION more_kb;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;

@@ -162,6 +162,10 @@ BEGIN
 	RETURN true;
 END $$;
 SELECT count(*) FROM (SELECT * FROM counted WHERE watch(id) ORDER BY k OFFSET 0) s;
+-- When runs have been written it reads on.
+SET gpusort.work_mem = '512kB';
+SELECT count(*) FROM (SELECT * FROM counted WHERE watch(id) ORDER BY k OFFSET 0) s;
+SET gpusort.work_mem = '64MB';
 -- After errors there is none.
 BEGIN;
 DECLARE c CURSOR FOR SELECT 1 / (id - 500) FROM (SELECT id FROM counted ORDER BY id OFFSET 0) s;
