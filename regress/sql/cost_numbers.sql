@@ -46,6 +46,15 @@ CREATE TABLE costed_half AS SELECT (noise(k) % 14000)::text COLLATE "C" AS half,
 VACUUM (FULL, ANALYZE) costed_half;
 SELECT n.* FROM numbers('SELECT * FROM costed_half ORDER BY half, a, b', 'work_mem', '512kB') AS n;
 DROP TABLE costed_groups, costed_half;
+-- How many beginnings strings have, as their histogram tells: a few, as many as bounds and more, all; of a domain as well; beside a second column.
+CREATE DOMAIN costed_path AS text COLLATE "C";
+CREATE TABLE costed_strings AS SELECT md5(i::text) COLLATE "C" AS all_of_them, (lpad((noise(i) & 63)::text, 8, '0') || md5(i::text)) COLLATE "C" AS several, ('/usr/share/doc/' || md5(i::text))::costed_path AS one,
+	left(md5(i::text), (noise(i, 1) & 7)::int) COLLATE "C" AS short, lpad((noise(i) & 63)::text, 8, '0')::bytea || decode(md5(i::text), 'hex') AS bytes
+FROM generate_series(1, 20000) AS i;
+VACUUM (FULL, ANALYZE) costed_strings;
+SELECT key, n.* FROM unnest('{all_of_them,several,one,short,bytes,several::costed_path}'::text[]) AS key, numbers('SELECT * FROM costed_strings ORDER BY ' || key || ', all_of_them') AS n;
+DROP TABLE costed_strings;
+DROP DOMAIN costed_path;
 -- How many rows are wanted.
 SELECT bound, n.* FROM unnest('{LIMIT 1,LIMIT 1000,LIMIT 1000 OFFSET 5000,LIMIT 15000,OFFSET 100}'::text[]) AS bound, numbers('SELECT * FROM costed ORDER BY k ' || bound) AS n;
 -- Beside an index: a scan of it, of all or of some rows, and a sort of what one column has in order.
@@ -131,11 +140,16 @@ SET min_parallel_index_scan_size = 0;
 SELECT bound, n.* FROM unnest('{18000,20000}'::int[]) AS bound, numbers('SELECT id FROM costed_wide ORDER BY k LIMIT ' || bound) AS n;
 SELECT * FROM in_the_middle();
 SELECT memory, how FROM unnest('{512kB,2MB,5MB,64MB}'::text[]) AS memory, set_config('work_mem', memory, true) AS setting, gpusort_check('SELECT * FROM costed ORDER BY t' || left(setting, 0));
--- A plan that one process would read is shared by several.
+-- A plan that one process would read is shared by several, the more where pages are dear.
 RESET parallel_tuple_cost;
 SELECT query, n.* FROM unnest(ARRAY['SELECT * FROM costed ORDER BY t', 'SELECT id FROM costed_wide ORDER BY k', 'SELECT id FROM costed_wide ORDER BY k LIMIT 15000', 'SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY a.t, b.k']) AS query, numbers(query) AS n;
 SET enable_hashjoin = off;
 SELECT n.* FROM numbers('SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY a.t, b.k') AS n;
+SET seq_page_cost = 10;
+SELECT n.* FROM numbers('SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY a.t, b.k') AS n;
+RESET enable_hashjoin;
+SELECT n.* FROM numbers('SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY a.t, b.k') AS n;
+SELECT n.* FROM numbers('SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY a.t, b.k', 'enable_parallel_hash', 'off') AS n;
 
 DROP TABLE costed, costed_wide;
 DROP FUNCTION short, costs, numbers, in_the_middle, builds;

@@ -75,8 +75,8 @@ describe_key(const IndexElem *element, AttrNumber attno, Oid type, Oid collation
 	return (SortColumnSpec){
 		.attno = attno,
 		.type = type,
-		.sortop = get_opfamily_member(get_opclass_family(opclass), input_type, input_type,
-									  BTLessStrategyNumber),
+		.sortop =
+			get_opfamily_member(get_opclass_family(opclass), input_type, input_type, BTLessStrategyNumber),
 		.collation = collation,
 	};
 }
