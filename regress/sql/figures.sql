@@ -19,7 +19,11 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
 	RETURN QUERY SELECT concat_ws(', ', node ->> 'Sort Method', (node ->> 'Peak Memory') || ' kB', 'files ' || nullif((node ->> 'Disk Usage'), '0') || ' kB',
 		'runs ' || nullif((node ->> 'Runs'), '0') || ' merges ' || (node ->> 'Merge Passes'), 'bound ' || (node ->> 'Bound'),
-		'groups ' || (node ->> 'Groups') || ' of ' || (node ->> 'Rows of Each Group'), 'dropped ' || (node ->> 'Rows Dropped'), node ->> 'Looking for Groups', 'corrections ' || nullif((node ->> 'Corrections'), '0'))
+		'groups ' || (node ->> 'Groups') || ' of ' || (node ->> 'Rows of Each Group'), 'dropped ' || (node ->> 'Rows Dropped'), node ->> 'Looking for Groups',
+		'verified, corrections ' || CASE WHEN (node -> 'Order Verified')::bool THEN node ->> 'Corrections' END,
+		-- what is the same for all of them
+		'processes ' || nullif((node ->> 'Processes'), '1'), 'put in order ahead ' || nullif((node ->> 'Rows Put In Order Ahead'), '0'), 'on ' || nullif((node ->> 'Device'), 'cpu'),
+		'space ' || nullif((node ->> 'Sort Space Type') || ' ' || (node ->> 'Sort Space Used'), CASE WHEN node ->> 'Disk Usage' > '0' THEN 'Disk ' || (node ->> 'Disk Usage') ELSE 'Memory ' || (node ->> 'Peak Memory') END))
 	FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "GpuSort")') AS node;
 END $$;
 -- In memory, in files that are merged once, and in such that are merged several times.
