@@ -72,6 +72,16 @@ FROM generate_series(1, 20000) AS i;
 ANALYZE spans;
 SELECT step, r.* FROM unnest(ARRAY['few / 1000', 'one / 2', 'date_trunc(''month'', day)', 'date_trunc(''month'', at)', 'floor(real / 100)', 'floor(n / 1000)', 'small / 500', 'id / 3000', 'date_trunc(''hour'', clock)']) AS step,
 	rows_expected('SELECT ' || step || ', count(*) FROM spans GROUP BY 1 ORDER BY 2') AS r;
+-- Through a sub-select; and through functions that move all values, or multiply them.
+SELECT * FROM rows_expected('SELECT x / 3000, count(*) FROM (SELECT id AS x FROM spans OFFSET 0) s GROUP BY 1 ORDER BY 2');
+CREATE VIEW moved AS SELECT small, id, id::int8 AS big, real::float8 AS f, n, day, at, at AT TIME ZONE 'UTC' AS atz FROM spans;
+SELECT step, r.likely FROM unnest(ARRAY['(small + 2::int2) / 500', '(id + 2) / 500', '(big + 2::int8) / 500', '(small + 2) / 500', '(small - 2) / 500', '(id + 2::int2) / 500', '(id - 2::int2) / 500', '(id + 2::int8) / 500', '(id - 2::int8) / 500',
+	'(big + 2) / 500', '(big - 2) / 500', '(small - 2::int2) / 500', '(id - 2) / 500', '(big - 2::int8) / 500', '(small + 2::int8) / 500', '(small - 2::int8) / 500', '(big + 2::int2) / 500', '(big - 2::int2) / 500',
+	'(- small) / 500', '(- id) / 500', '(- big) / 500', 'floor((- f) / 100)', 'floor((- n) / 1000)',
+	'floor((n + 2) / 1000)', 'floor((n - 2) / 1000)', 'floor((f + 2) / 100)', 'floor((f - 2) / 100)', 'date_trunc(''month'', day + 2)', 'date_trunc(''month'', day - 2)', 'date_trunc(''month'', at + interval ''1 day'')',
+	'date_trunc(''month'', at - interval ''1 day'')', 'date_trunc(''month'', atz + interval ''1 day'')', 'date_trunc(''month'', atz - interval ''1 day'')', '(small * 2::int2) / 500', '(id * 2) / 500', '(big * 2::int8) / 500']) AS step,
+	rows_expected('SELECT ' || step || ', count(*) FROM moved GROUP BY 1 ORDER BY 2') AS r;
+DROP VIEW moved;
 DROP TABLE spans;
 SET gpusort.mode = force;
 SELECT rows_of_gpusort('SELECT k / 100, count(*) FROM sold GROUP BY 1 ORDER BY 2'), rows_of_gpusort('SELECT k, count(*) FROM sold GROUP BY 1 ORDER BY 2'), rows_of_gpusort('SELECT k / 100, count(*) FROM sold GROUP BY ROLLUP (1) ORDER BY 2');

@@ -63,16 +63,18 @@ DECLARE
 BEGIN
 	EXECUTE format('DECLARE c %s CURSOR FOR %s', scroll, query);
 	EXECUTE 'MOVE 1 FROM c';
-	SELECT sum(total_bytes) / 1024 INTO kb FROM pg_backend_memory_contexts WHERE name IN ('GpuSort cpu device', 'GpuSort memory');
+	SELECT sum(total_bytes) / 1024 INTO kb FROM pg_backend_memory_contexts WHERE name ILIKE 'gpusort%';
 	EXECUTE 'CLOSE c';
 	RETURN CASE WHEN kb < peak + 128 THEN 'ok' ELSE format('%s instead of %s', kb, peak) END;
 END $$;
 SET gpusort.work_mem = '512kB';
-SELECT keys, more_kb('SELECT m.* FROM m, generate_series(1, 4) ORDER BY ' || keys) AS once, more_kb('SELECT m.* FROM m, generate_series(1, 4) ORDER BY ' || keys, 'SCROLL') AS scroll FROM unnest('{k,t,id,"t COLLATE \"und-x-icu\""}'::text[]) AS keys;
+CREATE COLLATION shifted_here (provider = icu, locale = 'und-u-ka-shifted');
+SELECT keys, more_kb('SELECT m.* FROM m, generate_series(1, 4) ORDER BY ' || keys) AS once, more_kb('SELECT m.* FROM m, generate_series(1, 4) ORDER BY ' || keys, 'SCROLL') AS scroll FROM unnest('{k,t,id,"t COLLATE \"und-x-icu\"","t COLLATE shifted_here"}'::text[]) AS keys;
 SET gpusort.work_mem = '64MB';
 SELECT keys, more_kb('SELECT * FROM m ORDER BY ' || keys) AS once FROM unnest('{k,t,id}'::text[]) AS keys;
 RESET gpusort.work_mem;
 DROP FUNCTION more_kb;
+DROP COLLATION shifted_here;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -140,6 +142,10 @@ SELECT growth_kb('SELECT id FROM (SELECT * FROM toasted WHERE note_memory(id) OF
 	growth_kb('SELECT id FROM (SELECT * FROM toasted WHERE note_memory(id) OFFSET 0) s ORDER BY external COLLATE "und-x-icu"') AS external_keys,
 	growth_kb('SELECT id FROM (SELECT id, upper(compressed) AS u FROM toasted WHERE note_memory(id) OFFSET 0) s ORDER BY u COLLATE "C" DESC') AS projected_keys,
 	growth_kb('SELECT note_memory(id), noted_reverse(external) FROM toasted ORDER BY id LIMIT 9500') AS projected_rows;
+-- Rows that a window holds, each longer than the one before: their places are used again, and past work_mem they are in a store.
+SET work_mem = '512kB';
+SELECT distance, growth_kb(format('SELECT note_memory(id), lag(long, %s) OVER (ORDER BY id) FROM (SELECT id, repeat(''x'', id) AS long FROM toasted OFFSET 0) AS s', distance)) AS held_rows FROM unnest('{20,2000}'::int[]) AS distance;
+RESET work_mem;
 -- That is the node's own projection: no other node computes it.
 SET gpusort.mode = force;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT note_memory(id), noted_reverse(external) FROM toasted ORDER BY id LIMIT 9500;

@@ -157,6 +157,12 @@ SELECT progress();
 CLOSE c;
 SELECT progress();
 COMMIT;
+-- Rows that a LIMIT leaves out have been read.
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM counted ORDER BY k LIMIT 10;
+MOVE 1 FROM c;
+SELECT progress();
+COMMIT;
 -- What the rows of a sort come from sees it reading.
 CREATE FUNCTION watch(id int) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
