@@ -36,6 +36,7 @@ SELECT rows, n.* FROM unnest('{100,2000,20000}'::int[]) AS rows, numbers(format(
 SELECT columns, n.* FROM unnest('{k,"k, id","k, filler"}'::text[]) AS columns, numbers(format('SELECT %s FROM costed ORDER BY k', columns)) AS n;
 -- Memory: with little of it both go to files.
 SELECT memory, n.* FROM unnest('{512kB,1MB,4MB,64MB}'::text[]) AS memory, numbers('SELECT * FROM costed ORDER BY k', 'work_mem', memory) AS n;
+SELECT memory, n.* FROM unnest('{512kB,4MB}'::text[]) AS memory, numbers('SELECT costed.* FROM costed, generate_series(1, 20) ORDER BY k', 'work_mem', memory) AS n;
 -- Several columns of strings: those before the one that decides are compared, too; of char(n) the blanks at the end are looked at.
 CREATE TABLE costed_groups AS SELECT (i % 10)::text COLLATE "C" AS a, (noise(i) % 100)::text COLLATE "C" AS b, noise(i, 1) AS k, (noise(i) % 100)::char(50) COLLATE "C" AS padded
 FROM generate_series(1, 20000) AS i;
@@ -53,6 +54,13 @@ CREATE TABLE costed_strings AS SELECT md5(i::text) COLLATE "C" AS all_of_them, (
 FROM generate_series(1, 20000) AS i;
 VACUUM (FULL, ANALYZE) costed_strings;
 SELECT key, n.* FROM unnest('{all_of_them,several,one,short,bytes,several::costed_path}'::text[]) AS key, numbers('SELECT * FROM costed_strings ORDER BY ' || key || ', all_of_them') AS n;
+-- The same of a plan that is finished, of which no sort is taken.
+SET gpusort.mode = auto;
+SET gpusort.min_rows = 1000000;
+SELECT key, n.ours, n.theirs FROM unnest('{all_of_them,several,one,short,bytes}'::text[]) AS key, numbers('SELECT * FROM costed_strings ORDER BY ' || key || ', all_of_them') AS n;
+SELECT key, n.ours, n.theirs FROM unnest('{k,"few, k","n DESC",t,"path COLLATE \"und-x-icu\"","k LIMIT 10"}'::text[]) AS key, numbers('SELECT * FROM costed ORDER BY ' || key) AS n;
+RESET gpusort.min_rows;
+SET gpusort.mode = force;
 DROP TABLE costed_strings;
 DROP DOMAIN costed_path;
 -- How many rows are wanted.
