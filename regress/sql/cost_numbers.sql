@@ -96,6 +96,13 @@ SET gpusort.mode = auto;
 SELECT * FROM in_the_middle();
 SET gpusort.mode = force;
 RESET enable_hashagg;
+-- Beside groups that are hashed, in files where there is little memory.
+SET gpusort.mode = auto;
+SET hash_mem_multiplier = 1;
+SELECT memory, n.* FROM unnest('{512kB,1MB,4MB,64MB}'::text[]) AS memory, numbers('SELECT t, path, sum(id) FROM costed GROUP BY t, path', 'work_mem', memory) AS n;
+SELECT memory, n.* FROM unnest('{512kB,1MB,4MB,64MB}'::text[]) AS memory, numbers('SELECT DISTINCT k, filler FROM costed', 'work_mem', memory) AS n;
+RESET hash_mem_multiplier;
+SET gpusort.mode = force;
 -- What gpusort_check says of memory and files.
 SELECT memory, how FROM unnest('{512kB,2MB,5MB,8MB,64MB}'::text[]) AS memory, set_config('work_mem', memory, true) AS setting, gpusort_check('SELECT * FROM costed ORDER BY t' || left(setting, 0));
 SET gpusort.mode = auto;

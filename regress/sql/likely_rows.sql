@@ -54,6 +54,7 @@ RESET enable_mergejoin;
 SELECT * FROM rows_expected('SELECT n FROM (SELECT s.k, count(*) AS n FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 GROUP BY s.k) x ORDER BY n');
 SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 LIMIT 10) x ORDER BY k');
 SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 OFFSET 0) x ORDER BY k');
+SELECT * FROM rows_expected('SELECT k + 1 AS x FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 OFFSET 0) x ORDER BY 1');
 -- A condition above the join, which the planner counts.
 SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 OFFSET 0) x WHERE k % 7 = 3 ORDER BY k');
 SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k, row_number() OVER (PARTITION BY s.k ORDER BY s.id) AS n, rank() OVER (ORDER BY s.k) AS r FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1) x WHERE n <= 10 ORDER BY k + r');
@@ -74,12 +75,10 @@ SELECT step, r.* FROM unnest(ARRAY['few / 1000', 'one / 2', 'date_trunc(''month'
 	rows_expected('SELECT ' || step || ', count(*) FROM spans GROUP BY 1 ORDER BY 2') AS r;
 -- Through a sub-select; and through functions that move all values, or multiply them.
 SELECT * FROM rows_expected('SELECT x / 3000, count(*) FROM (SELECT id AS x FROM spans OFFSET 0) s GROUP BY 1 ORDER BY 2');
-CREATE VIEW moved AS SELECT small, id, id::int8 AS big, real::float8 AS f, n, day, at, at AT TIME ZONE 'UTC' AS atz FROM spans;
-SELECT step, r.likely FROM unnest(ARRAY['(small + 2::int2) / 500', '(id + 2) / 500', '(big + 2::int8) / 500', '(small + 2) / 500', '(small - 2) / 500', '(id + 2::int2) / 500', '(id - 2::int2) / 500', '(id + 2::int8) / 500', '(id - 2::int8) / 500',
-	'(big + 2) / 500', '(big - 2) / 500', '(small - 2::int2) / 500', '(id - 2) / 500', '(big - 2::int8) / 500', '(small + 2::int8) / 500', '(small - 2::int8) / 500', '(big + 2::int2) / 500', '(big - 2::int2) / 500',
-	'(- small) / 500', '(- id) / 500', '(- big) / 500', 'floor((- f) / 100)', 'floor((- n) / 1000)',
-	'floor((n + 2) / 1000)', 'floor((n - 2) / 1000)', 'floor((f + 2) / 100)', 'floor((f - 2) / 100)', 'date_trunc(''month'', day + 2)', 'date_trunc(''month'', day - 2)', 'date_trunc(''month'', at + interval ''1 day'')',
-	'date_trunc(''month'', at - interval ''1 day'')', 'date_trunc(''month'', atz + interval ''1 day'')', 'date_trunc(''month'', atz - interval ''1 day'')', '(small * 2::int2) / 500', '(id * 2) / 500', '(big * 2::int8) / 500']) AS step,
+CREATE VIEW moved AS SELECT small, id, id::int8 AS big, real::float8 AS f, n, day, at, at AT TIME ZONE 'UTC' AS atz, id::text COLLATE "C" AS t FROM spans;
+SELECT step, r.likely FROM unnest(ARRAY['small + 2::int2', 'small - 2::int2', 'id + 2', 'id - 2', 'big + 2::int8', 'big - 2::int8', 'small + 2', 'small - 2', 'id + 2::int2', 'id - 2::int2', 'id + 2::int8', 'id - 2::int8', 'big + 2', 'big - 2', '- small', '- id', '- big', '- f', '- n',
+	'n + 2', 'n - 2', 'f + 2', 'f - 2', 'day + 2', 'day - 2', 'at + interval ''1 day''', 'at - interval ''1 day''', 'atz + interval ''1 day''', 'atz - interval ''1 day''', 'at AT TIME ZONE ''UTC''', 'atz AT TIME ZONE ''UTC''',
+	't || ''!''', 'lower(t)', 'upper(t)', 'initcap(t)', 'btrim(t)', 'ltrim(t)', 'rtrim(t)', 'small * 2::int2', 'id * 2', 'big * 2::int8', 'md5(t)', '(small + 2::int2) / 500', '(- id) / 500', '(small * 2::int2) / 500', '(id * 2) / 500', '(big * 2::int8) / 500', 'floor((- f) / 100)', 'floor((n - 2) / 1000)', 'date_trunc(''month'', day + 2)']) AS step,
 	rows_expected('SELECT ' || step || ', count(*) FROM moved GROUP BY 1 ORDER BY 2') AS r;
 DROP VIEW moved;
 DROP TABLE spans;

@@ -42,7 +42,7 @@ sub is_plausible
 	my $disk = $plan =~ /Device: cuda .* Disk: (\d+)kB/ ? $1 : 0;
 
 	cmp_ok($memory, '<', 100000, "$what: memory");
-	cmp_ok($device_memory, '<=', 8192, "$what: memory of the card");
+	cmp_ok($device_memory, '<', 9216, "$what: memory of the card");
 	is($disk, $waited, "$what: files") if $plan !~ /external merge/;
 	return;
 }
