@@ -67,11 +67,12 @@ SELECT * FROM rows_expected('SELECT k / 100, day / 40, count(*) FROM sold GROUP 
 SELECT * FROM rows_expected('SELECT k / 100, g, count(*) FROM sold, generate_series(1, 5) AS g GROUP BY 1, 2 ORDER BY 3');
 SELECT * FROM rows_expected('SELECT k / 100 AS hundreds FROM sold GROUP BY 1 ORDER BY (k / 100) % 7');
 -- Numbers and times in steps: by the least and the greatest of a histogram, or of the most common values; those that are infinite do not count.
+CREATE DOMAIN span_text AS text COLLATE "C";
 CREATE TABLE spans AS SELECT i AS id, (noise(i) & 63)::int * 100 AS few, 7 AS one, CASE i WHEN 5 THEN 'infinity' ELSE date '2020-01-01' + i % 3000 END AS day, CASE i WHEN 5 THEN '-infinity' ELSE timestamp '2020-01-01' + i * interval '1 hour' END AS at,
-	(i % 9000)::float4 AS real, i * 1.5 AS n, (i % 20000)::int2 AS small, time '00:00' + i * interval '4 seconds' AS clock
+	(i % 9000)::float4 AS real, i * 1.5 AS n, (i % 20000)::int2 AS small, time '00:00' + i * interval '4 seconds' AS clock, md5(i::text)::span_text AS code
 FROM generate_series(1, 20000) AS i;
 ANALYZE spans;
-SELECT step, r.* FROM unnest(ARRAY['few / 1000', 'one / 2', 'date_trunc(''month'', day)', 'date_trunc(''month'', at)', 'floor(real / 100)', 'floor(n / 1000)', 'small / 500', 'id / 3000', 'date_trunc(''hour'', clock)']) AS step,
+SELECT step, r.* FROM unnest(ARRAY['few / 1000', 'one / 2', 'date_trunc(''month'', day)', 'date_trunc(''month'', at)', 'floor(real / 100)', 'floor(n / 1000)', 'small / 500', 'id / 3000', 'date_trunc(''hour'', clock)', 'left(code, 1)']) AS step,
 	rows_expected('SELECT ' || step || ', count(*) FROM spans GROUP BY 1 ORDER BY 2') AS r;
 -- Through a sub-select; and through functions that move all values, or multiply them.
 SELECT * FROM rows_expected('SELECT x / 3000, count(*) FROM (SELECT id AS x FROM spans OFFSET 0) s GROUP BY 1 ORDER BY 2');
@@ -82,6 +83,7 @@ SELECT step, r.likely FROM unnest(ARRAY['small + 2::int2', 'small - 2::int2', 'i
 	rows_expected('SELECT ' || step || ', count(*) FROM moved GROUP BY 1 ORDER BY 2') AS r;
 DROP VIEW moved;
 DROP TABLE spans;
+DROP DOMAIN span_text;
 SET gpusort.mode = force;
 SELECT rows_of_gpusort('SELECT k / 100, count(*) FROM sold GROUP BY 1 ORDER BY 2'), rows_of_gpusort('SELECT k, count(*) FROM sold GROUP BY 1 ORDER BY 2'), rows_of_gpusort('SELECT k / 100, count(*) FROM sold GROUP BY ROLLUP (1) ORDER BY 2');
 SELECT rows_of_gpusort('SELECT k / 100, day / 40, count(*) FROM sold GROUP BY 1, 2 ORDER BY 3') AS several, rows_of_gpusort('SELECT k / 100, g, count(*) FROM sold, generate_series(1, 5) AS g GROUP BY 1, 2 ORDER BY 3') AS not_known;
