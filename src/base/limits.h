@@ -22,6 +22,9 @@
 
 /* ---------------------------------------------------------------- sorting in memory */
 
+/* Less memory than this is not worth having: a smaller limit of a sort is taken as this one. */
+#define SORT_MEMORY_MIN ((Size) 512 * 1024)
+
 /*
  * The scratch memory of a sort holds this share of all items, or SORT_SCRATCH_MIN of them.  A bucket from the
  * chunks is expected to hold a 1024th.
