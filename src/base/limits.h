@@ -69,8 +69,13 @@
 #define BOUND_DROP_FACTOR 3
 #define BOUND_LEAST_PART 8
 
-/* A table of the first rows of groups gets one in this number of a sort's bytes. */
-#define GROUP_TABLE_SHARE 8
+/* A table of the first rows of groups gets one in this number of a sort's bytes, up to a maximum. */
+#define GROUP_TABLE_SHARE 4
+#ifndef BOUND_TIGHT
+#define GROUP_TABLE_MAX ((Size) 256 * 1024 * 1024)
+#else
+#define GROUP_TABLE_MAX ((Size) 32 * 1024)
+#endif
 
 /* ---------------------------------------------------------------- runs */
 

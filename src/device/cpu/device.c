@@ -94,7 +94,8 @@ let_join(CpuSorter *sorter, const SortRequest *request)
 	sorter->files = sorter->base.files = palloc(sizeof(FileSet));
 	file_set_init(sorter->files);
 	sorter->base.lone_memory = request->memory.limit / request->processes.n;
-	share_chunks(sorter, shared_chunks_create(sorter->limit, request->processes.n, request->processes.help));
+	share_chunks(sorter, shared_chunks_create(sorter->limit, request->memory.groups, request->processes.n,
+											  request->processes.help));
 }
 
 static Sorter *

@@ -18,7 +18,8 @@
 static void
 create_share(CudaCard *card, const SortRequest *request)
 {
-	CudaShare *share = cuda_share_create(card, sizeof(CudaShare), sizeof(SortBound) + sizeof(GroupBound), 1);
+	CudaShare *share = cuda_share_create(card, sizeof(CudaShare),
+										 sizeof(SortBound) + sizeof(GroupBound) + request->memory.groups, 1);
 
 	if (share == NULL)
 		return;

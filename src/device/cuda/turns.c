@@ -132,7 +132,8 @@ static void
 create_share(TurnsSorter *sorter, const SortRequest *request)
 {
 	TurnsShare *share = cuda_share_create(sorter->card, sizeof(TurnsShare),
-										  waiting_room(request) + sizeof(GroupBound), request->processes.n);
+										  waiting_room(request) + sizeof(GroupBound) + request->memory.groups,
+										  request->processes.n);
 
 	if (share == NULL)
 		return;
