@@ -121,7 +121,7 @@ typedef struct SortRequest
 		Size limit;
 		/* the part of the limit that each process brings; 0: the limit is for any number of processes */
 		Size of_each;
-		Size groups; /* besides the limit: for what is known of groups (sort_request_set_filters_aside) */
+		Size groups; /* for what is known of groups; not in the limit (sort_request_set_filters_aside) */
 	} memory;
 
 	struct

@@ -54,7 +54,7 @@ typedef struct GroupTable
 } GroupTable;
 
 /*
- * Makes a table of at most so many bytes, for the n lowest keys of each group.  arena: NULL if the table is
+ * Makes a table of at most `memory` bytes, for the n lowest keys of each group.  arena: NULL if the table is
  * of this process alone, in CurrentMemoryContext.  False: there is no memory.
  */
 extern bool group_table_init(GroupTable *table, const SortKey *key, int n, bool different, Arena *arena,
@@ -63,7 +63,7 @@ extern bool group_table_init(GroupTable *table, const SortKey *key, int n, bool 
 /* Returns the bytes that the table uses. */
 extern Size group_table_bytes(GroupTable *table);
 
-/* Says that the group has so many bytes of the key. */
+/* Sets how many bytes of the key are the group. */
 extern void group_key_set_group(GroupKey *key, Size bytes);
 
 /* Computes the hash of the key's group. */
