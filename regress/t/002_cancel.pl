@@ -24,6 +24,8 @@ my %sorts = (
 	'fixed keys through files' => [ '1MB', "SELECT * FROM r ORDER BY k $drain" ],
 	'variable keys through files' => [ '1MB', "SELECT * FROM r ORDER BY t $drain" ],
 	'ICU keys in memory' => [ '2GB', "SELECT * FROM r ORDER BY t COLLATE \"und-x-icu\" $drain" ],
+	'first rows of groups in memory' => [ '2GB', "SELECT * FROM (SELECT id, t, row_number() OVER (PARTITION BY id % 40000 ORDER BY k) AS n FROM r) s WHERE n <= 3 $drain" ],
+	'first rows of groups through files' => [ '1MB', "SELECT DISTINCT ON (t) * FROM r ORDER BY t, k $drain" ],
 	'a row at a time through files' => [ '1MB', "SELECT count(*) FROM (SELECT * FROM r ORDER BY t, k OFFSET 0) s, generate_series(1, 2)" ],
 );
 

@@ -21,7 +21,7 @@ DECLARE
 	query text;
 	queries text[] := ARRAY[
 		'SELECT * FROM r ORDER BY k', 'SELECT * FROM r ORDER BY t', 'SELECT * FROM r ORDER BY t COLLATE "und-x-icu" DESC', 'SELECT * FROM r ORDER BY id % 10, k DESC, id',
-		'SELECT * FROM r ORDER BY upper(t) COLLATE ignore_case', 'SELECT id FROM r ORDER BY k::numeric', 'SELECT 1 / (id - 2500) FROM r ORDER BY t',
+		'SELECT * FROM r ORDER BY upper(t) COLLATE ignore_case', 'SELECT id FROM r ORDER BY k::numeric', 'SELECT DISTINCT ON (k % 1000) * FROM r ORDER BY k % 1000, t', 'SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY t ORDER BY k) AS n FROM r) s WHERE n <= 3', 'SELECT 1 / (id - 2500) FROM r ORDER BY t',
 		'SELECT * FROM generate_series(1, 3) AS g, LATERAL (SELECT * FROM r WHERE id % 3 < g ORDER BY k OFFSET 0) s'];
 BEGIN
 	FOR i IN 1 .. times LOOP
@@ -113,6 +113,7 @@ EOT
 foreach my $case (
 	[ 'in a subquery', RESCANS, 'SELECT ARRAY(SELECT a + 1 FROM few WHERE a < g % 3 + 15 ORDER BY b) FROM times' ],
 	[ 'beside each row', RESCANS, 'SELECT s.a FROM times, LATERAL (SELECT * FROM few WHERE a < g % 3 + 2 ORDER BY t DESC OFFSET 0) s' ],
+	[ 'the first of each group', RESCANS, 'SELECT s.a FROM times, LATERAL (SELECT DISTINCT ON (a % 7) a, b FROM few WHERE a < g % 3 + 15 ORDER BY a % 7, b) s' ],
 	[ 'left early', RESCANS, 'SELECT s.a FROM times, LATERAL (SELECT * FROM few WHERE a < g % 3 + 5 ORDER BY t OFFSET 1 LIMIT 1) s' ],
 	[ 'rewound', RESCANS, 'SELECT s.a FROM times LEFT JOIN (SELECT * FROM few WHERE a < 3 ORDER BY b OFFSET 0) s ON s.a <> -g' ],
 	[ 'through files', RESCANS_OF_FILES, 'SELECT s.a, length(s.t) FROM times, LATERAL (SELECT a, t || b AS t FROM many WHERE a > g % 3 ORDER BY b OFFSET 290) s' ],

@@ -59,8 +59,8 @@ foreach my $wrong ("max_work_mem = '63kB'", "max_work_mem = '-2'", "max_sort_dev
 
 sub memory
 {
-	my ($user, $set) = @_;
-	return executed_by($user, "SET gpusort.backend = cpu; $set") =~ /Memory: (\d+)kB/ ? $1 : die 'no memory';
+	my ($user, $set, $of) = @_;
+	return executed_by($user, "SET gpusort.backend = cpu; $set", $of) =~ /Memory: (\d+)kB/ ? $1 : die 'no memory';
 }
 
 cmp_ok(memory('app', ''), '>', 12000, 'a sort takes what it needs');
@@ -70,6 +70,12 @@ foreach my $set ('', "SET gpusort.work_mem = '1GB';", "SET gpusort.work_mem = -1
 {
 	cmp_ok(memory('app', $set), '<=', 4096, "max_work_mem bounds it: $set");
 	like(executed_by('app', "SET gpusort.backend = cpu; $set"), qr/Disk: /, 'the rest goes to temporary files');
+}
+# What is known of groups is of that memory, too.
+foreach my $wanted ('SELECT DISTINCT ON (k) id, k, t FROM r ORDER BY k, id', 'SELECT * FROM (SELECT id, t, row_number() OVER (PARTITION BY id % 40000 ORDER BY k) AS n FROM r) s WHERE n <= 3')
+{
+	like(executed_by('app', 'SET gpusort.backend = cpu;', $wanted), qr/Rows of Each Group: \d  Groups: \d{4}/, 'a sort that knows groups');
+	cmp_ok(memory('app', '', $wanted), '<=', 4096, 'which count as well');
 }
 cmp_ok(memory('app', "SET gpusort.work_mem = '1MB';"), '<=', 1024, 'less is the session\'s affair');
 cmp_ok(memory($superuser, ''), '>', 12000, 'another role is not bounded');

@@ -123,6 +123,21 @@ foreach my $set (@ways)
 nothing_is_left($node, 'after that');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM s ORDER BY i8'), qr/"Turns": \d+,\s*"Rows Waited": \d+,\s*"Waited On Disk": 0,/, 'in JSON');
 like($node->safe_psql('postgres', q(SELECT how FROM gpusort_check('SELECT * FROM s ORDER BY i8'))), qr/^device cuda, 1 process, about .* of a card's memory, .*; in \d+ parts, one after the other: a GPU has no room for all rows$/, 'gpusort_check says so');
+# Rows that are not among the first of their group do not wait, and what is known of groups is of the sort's
+# memory.
+$node->safe_psql('postgres', 'CREATE TABLE grouped AS SELECT id % 3000 AS g, s.* FROM s; ALTER TABLE grouped SET (parallel_workers = 3); VACUUM ANALYZE grouped');
+foreach my $set ('', PARALLEL)
+{
+	my $firsts = 'SELECT DISTINCT ON (g) * FROM grouped ORDER BY g, i8';
+	my ($dropped, $waited) = executed($node, $set, $firsts) =~ /Device: cuda .*Rows of Each Group: 1 .*Rows Dropped: (\d+).*Turns: \d+  Rows Waited: (\d+)/s;
+	cmp_ok($dropped // 0, '>', 30000, "$set rows of groups are dropped before they wait for a turn");
+	cmp_ok($waited // ROWS, '<', ROWS - $dropped, "$set and few wait");
+	order_is_right($set, 'g, i8', 'g, i8', $firsts);
+	order_is_right($set, 'g, i4, id', 'g, i4, id', 'SELECT * FROM (SELECT *, rank() OVER (PARTITION BY g ORDER BY i4) AS r FROM grouped) q WHERE r <= 3');
+}
+my ($all, $each) = map { executed($node, "SET gpusort.work_mem = '4MB';", $_) =~ /Device: cuda  Memory: (\d+)kB.*Turns: /s ? $1 : die $_ }
+  'SELECT * FROM s ORDER BY i8', 'SELECT DISTINCT ON (i8) * FROM s ORDER BY i8';
+cmp_ok($each - $all, '<', 768, "memory of a sort of all rows: $all kB, of the first rows of groups: $each");
 # A value that most rows have, beside a frequent one.
 $node->safe_psql('postgres', 'CREATE TABLE skewed AS SELECT CASE WHEN id % 10 < 7 THEN 1 WHEN id % 10 = 7 THEN 2 ELSE i4 END AS k, s.* FROM s; ANALYZE skewed');
 unlike($node->safe_psql('postgres', q(SELECT how FROM gpusort_check('SELECT * FROM skewed ORDER BY k'))), qr/ parts/, 'or that a part would be too large');

@@ -22,6 +22,9 @@
 
 /* ---------------------------------------------------------------- sorting in memory */
 
+/* Less memory than this is not worth having: a smaller limit of a sort is taken as this one. */
+#define SORT_MEMORY_MIN ((Size) 512 * 1024)
+
 /*
  * The scratch memory of a sort holds this share of all items, or SORT_SCRATCH_MIN of them.  A bucket from the
  * chunks is expected to hold a 1024th.
@@ -66,8 +69,13 @@
 #define BOUND_DROP_FACTOR 3
 #define BOUND_LEAST_PART 8
 
-/* A table of the first rows of groups gets one in this number of a sort's bytes. */
-#define GROUP_TABLE_SHARE 8
+/* A table of the first rows of groups gets one in this number of a sort's bytes, up to a maximum. */
+#define GROUP_TABLE_SHARE 4
+#ifndef BOUND_TIGHT
+#define GROUP_TABLE_MAX ((Size) 256 * 1024 * 1024)
+#else
+#define GROUP_TABLE_MAX ((Size) 32 * 1024)
+#endif
 
 /* ---------------------------------------------------------------- runs */
 

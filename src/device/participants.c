@@ -24,11 +24,30 @@
 /* From this number of processes on rows that turn out not to be wanted are cut out. */
 #define CUTTING_PROCESSES 4
 
-/* Rows of groups: one in so many of the rows may come before few are dropped, as expected or not. */
+/* Rows of groups: one in so many of the rows may come before few are dropped. */
 #define PATIENCE 8
-#define IMPATIENCE 64
 
 /* ---------------------------------------------------------------- memory */
+
+/* What is left of some memory; a sort has no less than the least, if it had that. */
+static Size
+memory_left(Size memory, Size taken)
+{
+	return Max(memory, taken + Min(memory, SORT_MEMORY_MIN)) - taken;
+}
+
+void
+sort_request_set_filters_aside(SortRequest *request)
+{
+	int processes = request->processes.n;
+	Size filters = request->rows.wanted > 0 ? bound_memory(processes) : 0;
+
+	if (request->rows.first.n > 0)
+		request->memory.groups = Min(request->memory.limit / GROUP_TABLE_SHARE, GROUP_TABLE_MAX);
+	filters += request->memory.groups;
+	request->memory.limit = memory_left(request->memory.limit, filters);
+	request->memory.of_each = memory_left(request->memory.of_each, filters / processes);
+}
 
 SortShare *
 sort_share_create(Size size, Size header_size, int processes)
@@ -79,7 +98,7 @@ cutting_pays(const SortRequest *request)
 }
 
 GroupBound *
-sort_share_create_groups(SortShare *share, const SortRequest *request, Size memory)
+sort_share_create_groups(SortShare *share, const SortRequest *request)
 {
 	GroupBound *groups;
 
@@ -88,9 +107,10 @@ sort_share_create_groups(SortShare *share, const SortRequest *request, Size memo
 	groups = arena_alloc(share != NULL ? &share->arena : NULL, sizeof(GroupBound));
 	if (groups == NULL)
 		return NULL;
-	group_bound_init(groups, &request->rows.first, memory, request->processes.n,
-					 request->expected.rows / (request->expected.few_drop ? IMPATIENCE : PATIENCE),
-					 cutting_pays(request));
+	if (!group_bound_init(groups, &request->rows.first, request->key, share != NULL ? &share->arena : NULL,
+						  request->memory.groups, request->expected.rows / request->processes.n / PATIENCE,
+						  cutting_pays(request)))
+		return NULL;
 	if (share != NULL)
 		share->groups = groups;
 	return groups;

@@ -102,6 +102,12 @@ sort_team_add_lone(SortTeam *team)
 	return pg_atomic_fetch_add_u32(&team->nlone, 1);
 }
 
+/*
+ * Takes the memory of filters, which know what rows are wanted, off the request's memory.  What is left is
+ * for rows, on any device.
+ */
+extern void sort_request_set_filters_aside(SortRequest *request);
+
 /* Makes an arena for the sort (arena_create); the device's own struct begins with a SortShare. */
 extern SortShare *sort_share_create(Size size, Size header_size, int processes);
 
@@ -112,10 +118,8 @@ extern SortShare *sort_share_create(Size size, Size header_size, int processes);
  */
 extern struct SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
-/*
- * The same for the first rows of each group that the request wants.  memory: of the tables of all processes.
- */
-extern struct GroupBound *sort_share_create_groups(SortShare *share, const SortRequest *request, Size memory);
+/* The same for the first rows of each group that the request wants. */
+extern struct GroupBound *sort_share_create_groups(SortShare *share, const SortRequest *request);
 
 /* Attaches the memory in another process (arena_attach); NULL: that is impossible. */
 extern SortShare *sort_share_attach(const ArenaHandle *handle);

@@ -121,6 +121,7 @@ typedef struct SortRequest
 		Size limit;
 		/* the part of the limit that each process brings; 0: the limit is for any number of processes */
 		Size of_each;
+		Size groups; /* for what is known of groups; not in the limit (sort_request_set_filters_aside) */
 	} memory;
 
 	struct
@@ -137,8 +138,7 @@ typedef struct SortRequest
 		double rows;
 		double row_bytes; /* bytes of one row, without its key */
 		double key_bytes; /* bytes of one key */
-		bool few_drop; /* is it expected that few rows are dropped of those that rows.first does not want? */
-		double cpu_ms; /* milliseconds that the cpu device is expected to take */
+		double cpu_ms;	  /* milliseconds that the cpu device is expected to take */
 		/* a sample of the keys, in order, to split the rows by; NULL: the rows are not split */
 		const struct KeySample *sample;
 	} expected;
@@ -274,10 +274,13 @@ extern bool sorter_may_cut(const Sorter *sorter, const struct ChunkPool *chunks)
 static inline void
 sorter_get_groups(const Sorter *sorter, SorterStats *stats)
 {
+	Size table;
+
 	if (sorter->groups == NULL)
 		return;
 	stats->rows_of_group = sorter->groups->first.n;
-	group_bound_get(sorter->groups, &stats->rows_dropped, &stats->groups, &stats->groups_off);
+	group_bound_get(sorter->groups, &stats->rows_dropped, &stats->groups, &table, &stats->groups_off);
+	stats->peak_memory += table;
 }
 
 /* Moves the rows at hand from a part to the whole. */

@@ -106,23 +106,6 @@ note_progress_at_times(SortFeed *feed, FeedPart *part)
 		note_progress(feed, part);
 }
 
-/*
- * Cuts rows out of the chunk, if any, that turned out not to be among the wanted ones of their group.  Is it
- * worth to fill it further?
- */
-static bool
-cut_chunk(SortFeed *feed, FeedPart *part)
-{
-	if (part->chunk == NULL || feed->groups == NULL)
-		return false;
-	note_progress(feed, part);
-	if (!group_filter_cut_filled(feed->groups, part->chunk))
-		return false;
-	part->noted_rows = part->chunk->nrows;
-	part->noted_bytes = chunk_bytes(part->chunk);
-	return part->noted_bytes * 2 <= part->chunk->size;
-}
-
 /* Hands the chunk being filled, if any, to the device. */
 static void
 put_chunk(SortFeed *feed, FeedPart *part)
@@ -140,8 +123,6 @@ put_chunk(SortFeed *feed, FeedPart *part)
 static pg_noinline Chunk *
 next_chunk(SortFeed *feed, FeedPart *part, Size bytes)
 {
-	if (cut_chunk(feed, part) && chunk_has_room(part->chunk, bytes))
-		return part->chunk;
 	put_chunk(feed, part);
 	part->chunk = sorter_get_chunk(feed->sorter, part - feed->parts, bytes);
 	return part->chunk;
@@ -200,7 +181,7 @@ note_kept(SortFeed *feed, const uint8 *key, Size size)
 	if (feed->filter != NULL)
 		bound_filter_note(feed->filter, key, size);
 	if (feed->groups != NULL)
-		group_filter_note(feed->groups);
+		group_filter_note(feed->groups, key, size);
 }
 
 /* The part that a row with this key is for. */
@@ -280,24 +261,15 @@ put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, Tupl
 }
 
 /*
- * Puts the slot's row, or the page's where in_page is not NULL, unless it is not wanted.  encoded: its fixed
- * key; NULL: not encoded yet.  False: the sorter has failed; the page's row has to go through a slot, since
- * it has a NULL, a column of the key is not at the same place in all rows, or the chunk has no room.
+ * Puts the slot's row, or the page's where in_page is not NULL, which is wanted.  False: the sorter has
+ * failed; the page's row has to go through a slot, since the chunk has no room.
  */
 static pg_attribute_always_inline bool
-put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, const uint64 *encoded, bool has_row)
+put_wanted(SortFeed *feed, const uint8 *key, Size size, TupleTableSlot *slot, const PageRow *in_page,
+		   bool has_row)
 {
-	uint64 fixed[KEY_MAX_WORDS];
-	Size size = feed->key->width;
-	const uint8 *key =
-		encoded != NULL ? (const uint8 *) encoded : encode_key(feed->key, slot, in_page, fixed, &size);
-	FeedPart *part;
+	FeedPart *part = part_of_key(feed, key, size);
 
-	if (key == NULL)
-		return false;
-	if (leave_out(feed, key, size))
-		return true;
-	part = part_of_key(feed, key, size);
 	if (unlikely(!(feed->key->variable ? put_variable(feed, part, key, size, slot, in_page, has_row)
 									   : put_fixed(feed, part, key, slot, in_page, has_row))))
 		return false;
@@ -307,21 +279,34 @@ put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, const uint
 	return true;
 }
 
+/*
+ * Puts the row unless it is not wanted.  False: as above; or the page's row has a NULL, or a column of the
+ * key is not at the same place in all rows.
+ */
+static pg_attribute_always_inline bool
+put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_row)
+{
+	uint64 fixed[KEY_MAX_WORDS];
+	Size size;
+	const uint8 *key = encode_key(feed->key, slot, in_page, fixed, &size);
+
+	if (key == NULL)
+		return false;
+	return leave_out(feed, key, size) || put_wanted(feed, key, size, slot, in_page, has_row);
+}
+
 bool
 sort_feed_put(SortFeed *feed, TupleTableSlot *slot, bool has_row)
 {
 	row_source_fetch_ahead(slot);
-	return put_row(feed, slot, NULL, NULL, has_row);
+	return put_row(feed, slot, NULL, has_row);
 }
 
 void
 sort_feed_end(SortFeed *feed)
 {
 	for (int i = 0; i < feed->nparts; i++)
-	{
-		(void) cut_chunk(feed, &feed->parts[i]);
 		put_chunk(feed, &feed->parts[i]);
-	}
 	if (feed->groups != NULL)
 		group_filter_end(feed->groups);
 	feed->sorter->group_filter = NULL;
@@ -378,7 +363,7 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 		row.header = (HeapTupleHeader) PageGetItem(page, item);
 		row.length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET;
 		fetch_ahead(&row);
-		if (!put_row(feed, NULL, &row, NULL, has_row))
+		if (!put_row(feed, NULL, &row, has_row))
 			break;
 	}
 	note_rows(scan, index - 1, index - first);
@@ -388,13 +373,15 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 }
 
 /*
- * Does the same, whatever the scan does with its rows, with some rows at a time: the filter of groups is
- * asked about all of them before it is to answer, so that its table is fetched into the caches meanwhile.
+ * Does the same, whatever the scan does with its rows, with some rows at a time: what the filter of groups
+ * looks at for each of them is fetched into the caches meanwhile.
  */
 static uint64
 put_batches(SortFeed *feed, InputRows *rows, bool has_row)
 {
+	Size size = feed->key->width;
 	uint64 keys[INPUT_BATCH_ROWS][KEY_MAX_WORDS];
+	bool left_out[INPUT_BATCH_ROWS];
 	uint64 nrows = 0;
 	int n;
 
@@ -405,9 +392,12 @@ put_batches(SortFeed *feed, InputRows *rows, bool has_row)
 			sort_key_encode_fixed(feed->key, feed->batch->slots[i], (uint8 *) keys[i]);
 			group_filter_fetch(feed->groups, keys[i]);
 		}
+		for (int i = 0; i < n; i++)
+			left_out[i] = leave_out(feed, (uint8 *) keys[i], size);
 		for (int i = 0; i < n; i++, nrows++)
 		{
-			if (!put_row(feed, feed->batch->slots[i], NULL, keys[i], has_row))
+			if (!left_out[i] &&
+				!put_wanted(feed, (uint8 *) keys[i], size, feed->batch->slots[i], NULL, has_row))
 				return nrows;
 		}
 		CHECK_FOR_INTERRUPTS();

@@ -41,10 +41,9 @@ give_pages_back(void *arg)
 }
 
 void *
-huge_alloc(Size size)
+huge_reserve(Size size)
 {
 	Block *block;
-	char *memory;
 
 	if (size >= MUCH_MEMORY)
 		keep_free();
@@ -53,7 +52,14 @@ huge_alloc(Size size)
 	block->callback.func = give_pages_back;
 	block->callback.arg = block;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &block->callback);
-	memory = (char *) block + HEADER_SIZE;
+	return (char *) block + HEADER_SIZE;
+}
+
+void *
+huge_alloc(Size size)
+{
+	char *memory = huge_reserve(size);
+
 	pages_provide_private(memory, size);
 #ifdef MEMORY_SPOILED
 	memset(memory, 0x7f, size);

@@ -14,6 +14,9 @@
  */
 extern void *huge_alloc(Size size);
 
+/* The same, but pages take memory only when they are touched. */
+extern void *huge_reserve(Size size);
+
 extern void huge_free(void *p);
 
 #endif /* GPUSORT_MEMORY_ALLOC_H */

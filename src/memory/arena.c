@@ -130,7 +130,9 @@ populate(void *memory, Size size, bool alone)
 {
 	const Mapping *mapping = mapping_of(memory);
 
-	return mapping != NULL && pages_provide_shared(&mapping->files, memory, size, alone);
+	if (mapping == NULL)
+		pages_provide_private(memory, size);
+	return mapping == NULL || pages_provide_shared(&mapping->files, memory, size, alone);
 }
 
 /* ---------------------------------------------------------------- in the first process */
@@ -347,6 +349,8 @@ spoil(void *memory, Size size)
 void *
 arena_reserve(Arena *arena, Size size)
 {
+	if (arena == NULL)
+		return huge_reserve(size);
 	return spoil(take(arena, TYPEALIGN(8, size)), size);
 }
 

@@ -94,7 +94,8 @@ extern void *arena_alloc(Arena *arena, Size size);
 /*
  * Hands out bytes without pages.  Before a byte is touched, a process must call arena_populate for it.
  * arena_populate returns false if there is no memory; touching the bytes might then kill the process.
- * Several processes may call it at the same time, each for a part.
+ * Several processes may call it at the same time, each for a part.  Without an arena they are bytes of this
+ * process (huge_reserve).
  */
 extern void *arena_reserve(Arena *arena, Size size);
 extern bool arena_populate(void *memory, Size size);

@@ -22,7 +22,7 @@ typedef struct SorterStats
 	uint64 rows_wanted;	  /* number of the first rows that are wanted; 0: all */
 	uint64 rows_dropped;  /* rows that were read and cannot be among the wanted ones */
 	uint64 rows_of_group; /* number of the first rows of each group that are wanted; 0: all */
-	uint64 groups;		  /* groups that a process kept apart to drop rows, the most of a process */
+	uint64 groups;		  /* groups of which the lowest keys were kept to drop rows, about */
 	bool groups_off;	  /* has a process stopped to look for rows to drop, because there were few? */
 	uint64 corrections;	  /* rows that were moved because their keys guessed the order wrongly */
 	uint64 rows_helped;	  /* rows that other processes put in order for the reader */

@@ -41,7 +41,9 @@
  * near, with and without a LIMIT of half of them: more of both together is the memory's.  PG_LEVEL_MADE and
  * ENCODE_MADE, by a sort each of a million int4[], daterange and (int, text, numeric).  START, by sorts of
  * 1000 rows, which bench/queries/sort_grid has.  PG_TIE_BLANK, by 10,000 char(50) of 664 values.  CUDA_SPLIT
- * and CUDA_WAIT to CUDA_WAIT_FILE.
+ * and CUDA_WAIT to CUDA_WAIT_FILE.  GROUP_FIND and GROUP_KEPT, by the processor time of the first row, and of
+ * the first three, of 1000 and of 100,000 groups of 5 million rows (as bench/queries/gpu_orderby --suites
+ * first_n --scale 0.1), less a scan of them: a row looked up takes 20 ns in the one case, 45 in the other.
  */
 
 /* PostgreSQL's Sort */

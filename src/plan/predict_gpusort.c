@@ -17,7 +17,7 @@
 #include "plan/predict_gpusort.h"
 #include "plan/predict_work.h"
 
-/* Rows of each wanted one that one process leaves, and bytes of a table for each byte of a key in it. */
+/* Rows that are left of each wanted one, and bytes of a table for each byte of a key in it. */
 #define GROUP_LEFT 1.5
 #define GROUP_SLOTS 2.0
 
@@ -64,10 +64,7 @@ drops_in_groups(const SortShape *shape)
 	return shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified;
 }
 
-/*
- * How many of the rows are left then: of each group those wanted, of each process, for it knows nothing of
- * the others'.  Groups for which the table has no room are left whole.
- */
+/* How many of the rows are left then.  Groups for which the table has no room are left whole. */
 static double
 rows_of_groups(const SortShape *shape, double rows)
 {
@@ -77,8 +74,8 @@ rows_of_groups(const SortShape *shape, double rows)
 
 	for (int i = 0; i < Min(shape->group_columns, shape->nkeys); i++)
 		groups = Min(rows, groups * key_values(&shape->keys[i], rows));
-	left = Min(rows, groups * shape->rows_of_group * Max(GROUP_LEFT, shape->processes));
-	room = shape->memory / GROUP_TABLE_SHARE / shape->processes;
+	left = Min(rows, groups * shape->rows_of_group * GROUP_LEFT);
+	room = Min(shape->memory / GROUP_TABLE_SHARE, GROUP_TABLE_MAX);
 	return rows -
 		   (rows - left) * Min(1, room / (groups * shape->rows_of_group * shape->key_bytes * GROUP_SLOTS));
 }
@@ -112,12 +109,6 @@ left_rows(const SortShape *shape, double kept)
 	if (work_bound(shape) < 0)
 		return kept;
 	return Min(kept, Min(most, Max(least, work_of(shape)->room(shape))));
-}
-
-bool
-predict_few_drop(const SortShape *shape)
-{
-	return drops_in_groups(shape) && rows_of_groups(shape, shape->rows) > shape->rows / 2;
 }
 
 double

@@ -18,9 +18,6 @@ extern CostCounts count_gpusort(const SortShape *shape);
  */
 extern double predict_gpusort_memory(const SortShape *shape);
 
-/* Are most rows left, if only the first ones of each group are wanted?  False if that is not known. */
-extern bool predict_few_drop(const SortShape *shape);
-
 /* Returns the bytes of temporary files that the sort is expected to write, each counted once. */
 extern double predict_gpusort_temp(const SortShape *shape);
 

@@ -41,7 +41,6 @@ typedef struct SortExpected
 	DeviceKind limited;
 	double limited_from;
 	int key_bytes;		/* bytes of a row's key */
-	bool few_drop;		/* is most of the rows left if only the first ones of each group are wanted? */
 	double ms;			/* milliseconds of the sort, without its input */
 	double postgres_ms; /* milliseconds of PostgreSQL's sort in its place */
 	double cpu_ms;		/* milliseconds of the sort on the cpu device */

@@ -14,9 +14,6 @@
 #include "files/shared_runs.h"
 #include "monitor/progress.h"
 
-/* Less memory than this is not worth having; a smaller limit is taken as this one. */
-#define MEMORY_LIMIT_MIN ((Size) 512 * 1024)
-
 /* ---------------------------------------------------------------- the device */
 
 static CpuSorter *
@@ -90,23 +87,6 @@ share_chunks(CpuSorter *sorter, SharedChunks *shared)
 
 /* ---------------------------------------------------------------- beginning */
 
-/* Bytes of memory for what is known of groups. */
-static Size
-group_memory(const SortRequest *request)
-{
-	return group_bound_memory(Max(request->memory.limit, MEMORY_LIMIT_MIN));
-}
-
-/* Bytes of memory for chunks and for sorting them. */
-static Size
-limit_for_rows(const SortRequest *request)
-{
-	Size filters = (request->rows.wanted > 0 ? bound_memory(request->processes.n) : 0) +
-				   (request->rows.first.n > 0 ? group_memory(request) : 0);
-
-	return Max(request->memory.limit, filters + MEMORY_LIMIT_MIN) - filters;
-}
-
 /* Others may feed it; those that can't write runs for this one, the leader. */
 static void
 let_join(CpuSorter *sorter, const SortRequest *request)
@@ -114,7 +94,8 @@ let_join(CpuSorter *sorter, const SortRequest *request)
 	sorter->files = sorter->base.files = palloc(sizeof(FileSet));
 	file_set_init(sorter->files);
 	sorter->base.lone_memory = request->memory.limit / request->processes.n;
-	share_chunks(sorter, shared_chunks_create(sorter->limit, request->processes.n, request->processes.help));
+	share_chunks(sorter, shared_chunks_create(sorter->limit, request->memory.groups, request->processes.n,
+											  request->processes.help));
 }
 
 static Sorter *
@@ -124,14 +105,14 @@ cpu_begin(const SortRequest *request)
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
 	sorter->complete_rows = request->rows.complete ? request->rows.desc : NULL;
-	sorter->limit = limit_for_rows(request);
+	sorter->limit = Max(request->memory.limit, SORT_MEMORY_MIN);
 	sorter->process_memory = request->memory.of_each;
 	sorter->planned = request->processes.n;
 	sorter->random_access = request->rows.random_access;
 	if (request->processes.share)
 		let_join(sorter, request);
 	sorter->base.bound = sort_share_create_bound(sorter->base.share, request);
-	sorter->base.groups = sort_share_create_groups(sorter->base.share, request, group_memory(request));
+	sorter->base.groups = sort_share_create_groups(sorter->base.share, request);
 	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows.wanted : 0;
 	MemoryContextSwitchTo(old);
 	return &sorter->base;
@@ -145,7 +126,7 @@ take_missing(CpuSorter *sorter, int processes)
 {
 	Size missing = sorter->process_memory * Max(0, sorter->planned - processes);
 
-	sorter->limit = Max(sorter->limit, missing + MEMORY_LIMIT_MIN) - missing;
+	sorter->limit = Max(sorter->limit, missing + SORT_MEMORY_MIN) - missing;
 }
 
 /* So many processes come. */
@@ -171,7 +152,7 @@ cpu_enter(Sorter *base, int processes)
 	{
 		/* the others are lone workers, with a part of the memory each */
 		take_missing(sorter, processes);
-		sorter->limit = Max(sorter->limit / processes, MEMORY_LIMIT_MIN);
+		sorter->limit = Max(sorter->limit / processes, SORT_MEMORY_MIN);
 		return true;
 	}
 	if (!sorter_enter(base, processes))
@@ -186,7 +167,7 @@ sort_cpu_begin_runs(const SortKey *key, TupleDesc complete_rows, Size memory, Fi
 	CpuSorter *sorter = create_sorter(key);
 
 	sorter->complete_rows = complete_rows;
-	sorter->limit = Max(memory, MEMORY_LIMIT_MIN);
+	sorter->limit = Max(memory, SORT_MEMORY_MIN);
 	sorter->files = files;
 	sorter->base.process = number;
 	sorter->apart = true;

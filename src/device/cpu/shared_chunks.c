@@ -28,9 +28,9 @@
 #define SHARED_MEMORY_SLACK ((Size) 1024 * 1024)
 
 SharedChunks *
-shared_chunks_create(Size limit, int processes, bool helped)
+shared_chunks_create(Size limit, Size more, int processes, bool helped)
 {
-	Size size = limit + limit / 64 + SHARED_MEMORY_SLACK;
+	Size size = limit + limit / 64 + more + SHARED_MEMORY_SLACK;
 	SharedChunks *shared = (SharedChunks *) sort_share_create(size, sizeof(SharedChunks), processes);
 
 	if (shared == NULL)

@@ -59,10 +59,11 @@ typedef struct SharedChunks
 } SharedChunks;
 
 /*
- * Makes shared chunks for a sort by this number of processes.  limit: bytes; helped: will processes help the
- * leader to read?  NULL: there is no memory to share.  Belongs to CurrentMemoryContext.
+ * Makes shared chunks for a sort by this number of processes.  limit: bytes; more: bytes of memory for other
+ * things; helped: will processes help the leader to read?  NULL: there is no memory to share.  Belongs to
+ * CurrentMemoryContext.
  */
-extern SharedChunks *shared_chunks_create(Size limit, int processes, bool helped);
+extern SharedChunks *shared_chunks_create(Size limit, Size more, int processes, bool helped);
 
 /*
  * Returns a chunk with room for a row.  at_least: bytes of this row, with its entry.  NULL: the chunk would

@@ -18,7 +18,8 @@
 static void
 create_share(CudaCard *card, const SortRequest *request)
 {
-	CudaShare *share = cuda_share_create(card, sizeof(CudaShare), sizeof(SortBound) + sizeof(GroupBound), 1);
+	CudaShare *share = cuda_share_create(card, sizeof(CudaShare),
+										 sizeof(SortBound) + sizeof(GroupBound) + request->memory.groups, 1);
 
 	if (share == NULL)
 		return;
@@ -43,8 +44,7 @@ cuda_device_begin(const SortRequest *request)
 	if (card->base.failure == NULL && request->processes.share)
 		create_share(card, request);
 	card->base.bound = sort_share_create_bound(card->base.share, request);
-	card->base.groups =
-		sort_share_create_groups(card->base.share, request, group_bound_memory(request->memory.limit));
+	card->base.groups = sort_share_create_groups(card->base.share, request);
 	MemoryContextSwitchTo(old);
 	return &card->base;
 }

@@ -114,6 +114,9 @@ request_of_part(const SortRequest *request, int parts)
 	part.expected.rows /= parts;
 	part.memory.limit = memory * TURN_MEMORY_SHARE;
 	part.memory.of_each = 0;
+	/* rows are dropped before they are known to be of a part */
+	part.memory.groups = 0;
+	part.rows.first.n = 0;
 	return part;
 }
 
@@ -128,8 +131,9 @@ waiting_room(const SortRequest *request)
 static void
 create_share(TurnsSorter *sorter, const SortRequest *request)
 {
-	TurnsShare *share =
-		cuda_share_create(sorter->card, sizeof(TurnsShare), waiting_room(request), request->processes.n);
+	TurnsShare *share = cuda_share_create(sorter->card, sizeof(TurnsShare),
+										  waiting_room(request) + sizeof(GroupBound) + request->memory.groups,
+										  request->processes.n);
 
 	if (share == NULL)
 		return;
@@ -156,6 +160,7 @@ turns_begin(const SortRequest *request, const SortSplitters *splitters)
 					   Min(sorter->card->client.job.chunk_bytes, buffer_size(request, turns_parts(sorter))),
 					   waiting_room(request));
 		begin_waiting(sorter, waiting, 0);
+		sorter->base.groups = sort_share_create_groups(sorter->base.share, request);
 	}
 	MemoryContextSwitchTo(old);
 	return &sorter->base;
@@ -168,6 +173,7 @@ turns_join(CudaShare *share, const struct SortKey *key, int process)
 	MemoryContext old = CurrentMemoryContext;
 	TurnsSorter *sorter = create_sorter(&turns->splitters, &share->base, key);
 
+	sorter->base.groups = share->base.groups;
 	cuda_enter_job(sorter->card, share);
 	begin_waiting(sorter, &turns->waiting, process + 1);
 	MemoryContextSwitchTo(old);
@@ -274,6 +280,7 @@ turns_get_stats(const Sorter *base, SorterStats *stats)
 	stats->device_memory = Max(stats->device_memory, sorter->most_device_memory);
 	sorter_stats_add_all(stats, &sorter->ended);
 	add_waited(sorter, stats);
+	sorter_get_groups(base, stats);
 }
 
 static void
