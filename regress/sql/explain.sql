@@ -77,7 +77,7 @@ SELECT same_plan('SELECT * FROM e ORDER BY a DESC, c') AS plain, same_plan('SELE
 	same_plan('SELECT a, count(*), sum(f) + 1 FROM e GROUP BY a HAVING count(*) > 5 ORDER BY count(*), a DESC') AS aggregate,
 	same_plan('SELECT *, ntile(3) OVER (PARTITION BY a ORDER BY id) AS r FROM e ORDER BY r, n') AS "window",
 	same_plan('SELECT id, (SELECT max(y.id) FROM e y WHERE y.a = x.a ORDER BY 1) FROM e x WHERE id = (SELECT max(id) FROM e) ORDER BY n') AS subqueries,
-	same_plan('SELECT generate_series(1, 3), random(), id FROM e ORDER BY n') AS postponed,
+	same_plan('SELECT generate_series(1, 3), random(), id FROM e ORDER BY n') AS postponed, same_plan('SELECT random() AS a, random() AS b FROM e ORDER BY a') AS volatile_twice,
 	same_plan('SELECT id FROM e UNION ALL SELECT a FROM e ORDER BY 1') AS append,
 	same_plan('SELECT * FROM (SELECT id, n FROM e ORDER BY f OFFSET 3) s WHERE id % 2 = 0') AS subquery,
 	same_plan('INSERT INTO e (id) SELECT id FROM e ORDER BY n') AS "insert",
@@ -140,6 +140,13 @@ SELECT * FROM analyzed_text('SELECT * FROM e ORDER BY c', 'TIMING ON') AS line W
 SET gpusort.work_mem = '64kB';
 SELECT regexp_replace(line, 'Runs: [0-9]+', 'Runs: N') FROM analyzed_text('SELECT e.* FROM e, generate_series(1, 20) ORDER BY a, id', 'TIMING ON') AS line WHERE line ~ 'Sort Method|Stages';
 RESET gpusort.work_mem;
+-- Times are those of all loops, however short the last one is.
+CREATE TABLE looped AS SELECT i AS id, noise(i) AS k FROM generate_series(1, 20000) AS i;
+SET gpusort.work_mem = '512kB';
+SELECT (node ->> 'Feed Time')::float8 > 0.5 AS feed, (node ->> 'Sort Time')::float8 > 0.1 AS sort, (node ->> 'Spill Time')::float8 > 0.1 AS spill, (node ->> 'Merge Time')::float8 > 0 AS merge, node ->> 'Runs' AS runs_of_the_last
+FROM analyzed('SELECT (SELECT sum(s.id) FROM (SELECT * FROM looped WHERE id <= most ORDER BY k, -id OFFSET 0) AS s) FROM unnest(''{20000,1}''::int[]) AS most') AS plan, jsonb_path_query(plan::jsonb, 'strict $.** ? (@."Custom Plan Provider" == "GpuSort")') AS node;
+RESET gpusort.work_mem;
+DROP TABLE looped;
 -- Rows that come in order, or in reverse, are not sorted, whatever the key, in one chunk and in several.
 CREATE TABLE in_order AS SELECT i AS id, i / 2 AS twice, (i / 2)::numeric AS twice_n, i::numeric AS n, i % 10 AS a FROM generate_series(1, 20000) AS i;
 SELECT key, plan ->> 'Sort Method' AS method FROM unnest(ARRAY['id', 'twice', 'n', 'twice_n', 'id DESC', 'n DESC', 'a, id', 'a::numeric, id']) AS key, analyzed('SELECT * FROM in_order ORDER BY ' || key) AS plan;

@@ -54,6 +54,27 @@ SELECT check_limits('SELECT * FROM m ORDER BY k', 5632) AS fixed, check_limits('
 -- One row as large as half of the limit, when there are runs already: other chunks make room for it, and it is one of the runs' alone.
 SELECT check_limits('SELECT k, t, CASE WHEN id = 10000 THEN repeat(t, 32000) END FROM m WHERE id <= 20000 ORDER BY k', 5120, 2304) AS one_wide,
 	check_limits('SELECT k, t, CASE WHEN id = 30000 THEN repeat(t, 64000) END FROM m ORDER BY k', 6144, 4352) AS one_wider;
+-- When the first row is returned, whatever was sorted, written and merged before, there is no more than that and a few small things, as blocks are
+-- allocated: by how many kilobytes more.
+CREATE FUNCTION more_kb(query text, scroll text DEFAULT '') RETURNS text LANGUAGE plpgsql SET gpusort.mode = force AS $$
+DECLARE
+	peak bigint := explained(query, 'Peak Memory');
+	kb bigint;
+BEGIN
+	EXECUTE format('DECLARE c %s CURSOR FOR %s', scroll, query);
+	EXECUTE 'MOVE 1 FROM c';
+	SELECT sum(total_bytes) / 1024 INTO kb FROM pg_backend_memory_contexts WHERE name ILIKE 'gpusort%';
+	EXECUTE 'CLOSE c';
+	RETURN CASE WHEN kb < peak + 128 THEN 'ok' ELSE format('%s instead of %s', kb, peak) END;
+END $$;
+SET gpusort.work_mem = '512kB';
+CREATE COLLATION shifted_here (provider = icu, locale = 'und-u-ka-shifted');
+SELECT keys, more_kb('SELECT m.* FROM m, generate_series(1, 4) ORDER BY ' || keys) AS once, more_kb('SELECT m.* FROM m, generate_series(1, 4) ORDER BY ' || keys, 'SCROLL') AS scroll FROM unnest('{k,t,id,"t COLLATE \"und-x-icu\"","t COLLATE shifted_here"}'::text[]) AS keys;
+SET gpusort.work_mem = '64MB';
+SELECT keys, more_kb('SELECT * FROM m ORDER BY ' || keys) AS once FROM unnest('{k,t,id}'::text[]) AS keys;
+RESET gpusort.work_mem;
+DROP FUNCTION more_kb;
+DROP COLLATION shifted_here;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -121,6 +142,16 @@ SELECT growth_kb('SELECT id FROM (SELECT * FROM toasted WHERE note_memory(id) OF
 	growth_kb('SELECT id FROM (SELECT * FROM toasted WHERE note_memory(id) OFFSET 0) s ORDER BY external COLLATE "und-x-icu"') AS external_keys,
 	growth_kb('SELECT id FROM (SELECT id, upper(compressed) AS u FROM toasted WHERE note_memory(id) OFFSET 0) s ORDER BY u COLLATE "C" DESC') AS projected_keys,
 	growth_kb('SELECT note_memory(id), noted_reverse(external) FROM toasted ORDER BY id LIMIT 9500') AS projected_rows;
+-- Rows that a window holds, each longer than the one before: their places are used again; past work_mem they are in a store.
+SET work_mem = '512kB';
+SET gpusort.mode = force;
+SELECT growth_kb('SELECT note_memory(id), lead(long, 10) OVER (ORDER BY id) FROM (SELECT id, repeat(''x'', id) AS long FROM toasted OFFSET 0) AS s') AS longer_rows;
+CREATE FUNCTION held_kb() RETURNS bigint VOLATILE LANGUAGE sql AS $$ SELECT sum(total_bytes)::bigint / 1024 FROM pg_backend_memory_contexts WHERE name = 'gpusort held rows' $$;
+SELECT held_kb() BETWEEN 90 AND 256 AS ten_rows FROM (SELECT id, lead(long, 10) OVER (ORDER BY id) AS later FROM (SELECT id, repeat('x', 9000) AS long FROM toasted OFFSET 0) AS s OFFSET 0) AS held WHERE id = 5000 AND later <> '';
+SELECT held_kb() BETWEEN 400 AND 640 AS a_hundred FROM (SELECT id, lead(long, 100) OVER (ORDER BY id) AS later FROM (SELECT id, repeat('x', 9000) AS long FROM toasted OFFSET 0) AS s OFFSET 0) AS held WHERE id = 5000 AND later <> '';
+RESET gpusort.mode;
+RESET work_mem;
+DROP FUNCTION held_kb;
 -- That is the node's own projection: no other node computes it.
 SET gpusort.mode = force;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT note_memory(id), noted_reverse(external) FROM toasted ORDER BY id LIMIT 9500;

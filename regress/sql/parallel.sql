@@ -145,6 +145,10 @@ RESET enable_material;
 SET max_parallel_workers = 0;
 SELECT explain_parallel('SELECT * FROM p ORDER BY k');
 SELECT check_parallel('SELECT * FROM p', 'k') AS no_workers;
+-- Which progress tells when rows are returned: the processes that were planned have become one.
+CREATE FUNCTION processes_shown() RETURNS int PARALLEL RESTRICTED VOLATILE LANGUAGE sql AS 'SELECT processes FROM pg_stat_progress_gpusort WHERE pid = pg_backend_pid()';
+SELECT max(shown) AS processes_shown FROM (SELECT processes_shown() AS shown FROM (SELECT k FROM p ORDER BY k OFFSET 0) AS s LIMIT 1) AS s;
+DROP FUNCTION processes_shown;
 RESET max_parallel_workers;
 SET parallel_leader_participation = off;
 SELECT check_parallel('SELECT * FROM p', 'k') AS leader_takes_no_part, check_parallel('SELECT * FROM p', 't COLLATE "C"') AS variable;

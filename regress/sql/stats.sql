@@ -49,6 +49,10 @@ SELECT run('SELECT * FROM counted WHERE false ORDER BY k');
 SELECT run('SELECT * FROM counted ORDER BY k * (1 / (id - 500))');
 SELECT run('SELECT 1 / (id - 500) FROM counted ORDER BY k');
 SELECT counters('cpu'), counters('postgresql');
+-- The time is that of all of them.
+SELECT device_time AS before FROM pg_stat_gpusort WHERE device = 'cpu' \gset
+SELECT run('SELECT * FROM counted WHERE id <= 10 ORDER BY k');
+SELECT device_time >= :before AS all_of_it FROM pg_stat_gpusort WHERE device = 'cpu';
 -- A rescan is one more sort.
 SELECT gpusort_stat_reset();
 SELECT run('SELECT * FROM generate_series(1, 3) AS g, LATERAL (SELECT * FROM counted WHERE id % 3 < g ORDER BY k OFFSET 0) s');
@@ -130,7 +134,7 @@ RESET ROLE;
 SET gpusort.mode = force;
 CREATE FUNCTION progress() RETURNS SETOF text
 LANGUAGE sql SET gpusort.mode = off AS $$
-	SELECT concat_ws(' ', device, phase, 'in', rows_in, 'of', rows_expected, 'out', rows_out, 'bytes', bytes_in > 0, 'processes', processes,
+	SELECT concat_ws(' ', device, phase, 'in', rows_in, 'of', rows_expected, 'out', rows_out, 'bytes', bytes_in BETWEEN rows_in * 50 AND rows_in * 300, 'processes', processes,
 		'here', datname = current_database(), 'started', started_at <= clock_timestamp())
 	FROM pg_stat_progress_gpusort WHERE pid = pg_backend_pid()
 $$;
@@ -153,6 +157,12 @@ SELECT progress();
 CLOSE c;
 SELECT progress();
 COMMIT;
+-- Rows that a LIMIT leaves out have been read.
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM counted ORDER BY k LIMIT 10;
+MOVE 1 FROM c;
+SELECT progress();
+COMMIT;
 -- What the rows of a sort come from sees it reading.
 CREATE FUNCTION watch(id int) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -162,6 +172,10 @@ BEGIN
 	RETURN true;
 END $$;
 SELECT count(*) FROM (SELECT * FROM counted WHERE watch(id) ORDER BY k OFFSET 0) s;
+-- When runs have been written it reads on.
+SET gpusort.work_mem = '512kB';
+SELECT count(*) FROM (SELECT * FROM counted WHERE watch(id) ORDER BY k OFFSET 0) s;
+SET gpusort.work_mem = '64MB';
 -- After errors there is none.
 BEGIN;
 DECLARE c CURSOR FOR SELECT 1 / (id - 500) FROM (SELECT id FROM counted ORDER BY id OFFSET 0) s;

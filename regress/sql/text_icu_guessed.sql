@@ -67,7 +67,10 @@ END $$;
 SELECT locale, misplaced(locale, '64MB', number) AS in_memory, misplaced(locale, '512kB', number + 1) AS in_files FROM (SELECT locale, row_number() OVER () AS number FROM guessed) g;
 
 -- What had to be put right of rare strings; of words hardly any, though in Thai vowels before a consonant count behind it.
+SELECT gpusort_stat_reset();
 SELECT locale, corrections(format('SELECT * FROM strings ORDER BY v COLLATE %I', locale)) > 0 AS some FROM guessed;
+-- The view counts those of all sorts.
+SELECT corrections >= 2 * corrections('SELECT * FROM strings ORDER BY v COLLATE backwards') AS counted FROM pg_stat_gpusort WHERE device = 'cpu';
 CREATE TABLE words AS SELECT i AS id, 0 AS zero, locale, a_string(locale, i, 9) AS v FROM guessed, generate_series(1, 4000) AS i WHERE locale LIKE '%-%';
 ANALYZE words;
 SELECT locale, check_sort(format('SELECT id, zero, v FROM words WHERE locale = %L', locale), format('v COLLATE %I, id', locale)) AS words,

@@ -168,6 +168,8 @@ SELECT check_windows('SELECT * FROM (SELECT id, t, count(*) OVER w, sum(x) OVER 
 	check_windows('SELECT id, sum(x) OVER w, count(*) OVER w, lead(t) OVER w FROM r WINDOW w AS (PARTITION BY few ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)') AS partitions,
 	check_windows('SELECT * FROM (SELECT id, count(*) OVER w AS n, t, max(big) OVER w FROM r WINDOW w AS (PARTITION BY d ORDER BY b)) s WHERE n <= 300 ORDER BY id') AS run_condition;
 RESET work_mem;
+-- Ever larger units, while lead() has rows of the next ones.
+SELECT check_windows('SELECT k, l, s FROM (SELECT k, lead(k, 2) OVER w AS l, sum(k) OVER w AS s FROM (SELECT sqrt(row_number() OVER (ORDER BY id))::int AS k FROM r) i WINDOW w AS (ORDER BY k)) o ORDER BY k, l, s', 2) AS growing_units;
 
 -- Over a plain sort, an incremental sort, an index scan, a function, a subquery, workers, and other windows.
 -- The hash is negative in a row, but not as its function returns it.

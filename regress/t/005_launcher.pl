@@ -230,6 +230,11 @@ is($node->safe_psql('postgres', $reason_of_cuda), 'unavailable: gpusortd does no
 kill 'CONT', $pid;
 wait_until_ready('without a timeout it goes on when it can');
 is((gpusortd_pids($node))[0], $pid, 'and was not killed');
+freeze_gpusortd($node);
+my $how = q(gpusort_check('SELECT * FROM pg_class ORDER BY oid' || left(set_config('gpusort.mode', 'force', true) || set_config('gpusort.backend', 'cuda', true), 0)));
+ok($node->poll_query_until('postgres', "SELECT how LIKE '%at present the CPU will sort: gpusortd does not answer%' FROM $how"), 'the launcher hears of it by itself');
+kill 'CONT', $pid;
+wait_until_ready('and that it goes on');
 $offset = -s $node->logfile;
 set(service_timeout => '500ms');
 freeze_gpusortd($node);

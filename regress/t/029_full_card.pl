@@ -34,6 +34,19 @@ create_many_types($node, ROWS);
 
 # ---- helpers ----
 
+# Are what waited and what the card had counted once, in the units that they are printed in?
+sub is_plausible
+{
+	my ($plan, $what) = @_;
+	my ($memory, $device_memory, $waited) = map { $plan =~ /^ *(?:.* )?$_: (\d+)kB/m } 'Device: cuda  Memory', 'Device Memory', 'Waited On Disk';
+	my $disk = $plan =~ /Device: cuda .* Disk: (\d+)kB/ ? $1 : 0;
+
+	cmp_ok($memory, '<', 100000, "$what: memory");
+	cmp_ok($device_memory, '<', 9216, "$what: memory of the card");
+	is($disk, $waited, "$what: files") if $plan !~ /external merge/;
+	return;
+}
+
 # Did parts take turns, some rows waiting, and those in files if they should?
 sub takes_turns
 {
@@ -43,6 +56,7 @@ sub takes_turns
 
 	like($plan, qr/Device: cuda .*Turns: \d+  Rows Waited: [1-9]\d*  Waited On Disk: ${disk}kB$/ms, $what);
 	unlike($plan, qr/Fallback/, "$what: on the card");
+	is_plausible($plan, $what);
 	return $plan;
 }
 

@@ -192,6 +192,19 @@ if ($with_service)
 	}
 }
 
+# Workers that can't open the memory of the others write more runs than the leader can read at once.
+{
+	my $query = "SELECT s || repeat('x', 700) AS v FROM few, generate_series(1, 40) AS g ORDER BY s, g";
+	my $digest = digest($query);
+	my $right = $node->safe_psql('postgres', "SET gpusort.mode = off; $digest");
+	my $settings = "SET failing_calls.plan = 'open:workers'; SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 4; SET gpusort.work_mem = '512kB'";
+	my $out = $node->safe_psql('postgres', "$settings; EXPLAIN (ANALYZE, COSTS OFF, FORMAT JSON) $query");
+	my ($runs, $passes) = $out =~ /"Runs": (\d+).*?"Merge Passes": (\d+)/s;
+
+	cmp_ok($passes, '>', 1, "the leader merges $runs runs of lone workers in several passes");
+	is($node->safe_psql('postgres', "$settings; $digest"), $right, 'all their rows, in order');
+}
+
 # With next to no memory for each of many processes a few of them sort, and runs have many rows.
 {
 	my $out = $node->safe_psql('postgres', "SET gpusort.work_mem = '256kB'; SET max_parallel_workers_per_gather = 8; EXPLAIN (ANALYZE, COSTS OFF, FORMAT JSON) SELECT s FROM few, $some ORDER BY s, g");

@@ -2,9 +2,8 @@
  * exec/held_rows.c
  *		A queue of rows that were read, but not returned yet.
  *
- * Mostly the queue has one row or two, which go round in a ring of buffers that are used again and again.
- * The memory of the buffers only grows, up to work_mem.  A row without room goes to a tuplestore, and so do
- * all rows behind it, until the queue is empty.  Then all begins anew, without buffers.
+ * Rows are copied to memory, whose pointers go round in a ring.  A row behind work_mem of others goes to a
+ * tuplestore, and so do all rows behind it, until the queue is empty.
  *
  * A row has a number, counted since the queue was empty for the last time.
  */
@@ -21,15 +20,10 @@
 /* kB of a tuplestore's own memory; work_mem is used up already. */
 #define STORE_MEMORY 64
 
-/* Buffers of the ring at first; a power of two, as later.  Bytes of a buffer, at least. */
+/* Rows of the ring at first; a power of two, as later.  Bytes of a block of rows. */
 #define RING_MIN 4
-#define BUFFER_MIN 64
-
-typedef struct RowBuffer
-{
-	MinimalTuple row;
-	Size size;
-} RowBuffer;
+#define BLOCK_MIN (8 * 1024)
+#define BLOCK_MAX (64 * 1024)
 
 typedef struct RowReader
 {
@@ -42,10 +36,9 @@ typedef struct RowReader
 struct HeldRows
 {
 	MemoryContext query;
-	MemoryContext memory; /* of the buffers */
-	RowBuffer *ring;
+	MemoryContext memory; /* of the rows in memory */
+	MinimalTuple *ring;
 	int64 ring_size;
-	Size bytes; /* of all buffers */
 	int64 first;
 	int64 end;
 	Tuplestorestate *store; /* NULL: no row was stored */
@@ -72,7 +65,8 @@ held_rows_create(EState *estate, TupleDesc desc, int nreaders)
 	HeldRows *held = palloc0(offsetof(HeldRows, readers) + sizeof(RowReader) * nreaders);
 
 	held->query = CurrentMemoryContext;
-	held->memory = AllocSetContextCreate(CurrentMemoryContext, "gpusort held rows", ALLOCSET_DEFAULT_SIZES);
+	held->memory =
+		GenerationContextCreate(CurrentMemoryContext, "gpusort held rows", 0, BLOCK_MIN, BLOCK_MAX);
 	held->nreaders = nreaders;
 	for (int i = 0; i < nreaders; i++)
 		held->readers[i].slot = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
@@ -82,8 +76,8 @@ held_rows_create(EState *estate, TupleDesc desc, int nreaders)
 
 /* ---------------------------------------------------------------- rows in memory */
 
-static inline RowBuffer *
-buffer_of(HeldRows *held, int64 number)
+static inline MinimalTuple *
+place_of(HeldRows *held, int64 number)
 {
 	return &held->ring[number & (held->ring_size - 1)];
 }
@@ -93,42 +87,33 @@ static void
 grow_ring(HeldRows *held)
 {
 	int64 size = held->ring_size == 0 ? RING_MIN : held->ring_size * 2;
-	RowBuffer *ring =
-		MemoryContextAllocExtended(held->memory, sizeof(RowBuffer) * size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	MinimalTuple *ring = MemoryContextAllocHuge(held->query, sizeof(MinimalTuple) * size);
 
 	for (int64 i = held->first; i < held->end; i++)
-		ring[i & (size - 1)] = *buffer_of(held, i);
+		ring[i & (size - 1)] = *place_of(held, i);
 	if (held->ring != NULL)
 		pfree(held->ring);
-	held->bytes += sizeof(RowBuffer) * (size - held->ring_size);
 	held->ring = ring;
 	held->ring_size = size;
 }
 
-/* The buffer for a row of that length behind the last one; NULL: there is no memory for it. */
-static RowBuffer *
-next_buffer(HeldRows *held, Size length)
+static bool
+has_room(const HeldRows *held)
 {
-	RowBuffer *buffer;
+	Size bytes = MemoryContextMemAllocated(held->memory, false) + held->ring_size * sizeof(MinimalTuple);
+
+	return held->store_begin == PG_INT64_MAX && bytes < (Size) work_mem * 1024;
+}
+
+static void
+keep_row(HeldRows *held, TupleTableSlot *slot)
+{
+	MemoryContext old = MemoryContextSwitchTo(held->memory);
 
 	if (held->end - held->first == held->ring_size)
-	{
-		if (held->bytes + sizeof(RowBuffer) * held->ring_size > (Size) work_mem * 1024)
-			return NULL;
 		grow_ring(held);
-	}
-	buffer = buffer_of(held, held->end);
-	if (buffer->size >= length)
-		return buffer;
-	length = Max(length + length / 4, BUFFER_MIN); /* the next row may be longer */
-	if (held->bytes - buffer->size + length > (Size) work_mem * 1024)
-		return NULL;
-	if (buffer->row != NULL)
-		pfree(buffer->row);
-	held->bytes += length - buffer->size;
-	buffer->size = length;
-	buffer->row = MemoryContextAllocHuge(held->memory, length);
-	return buffer;
+	*place_of(held, held->end) = ExecCopySlotMinimalTuple(slot);
+	MemoryContextSwitchTo(old);
 }
 
 /* ---------------------------------------------------------------- stored rows */
@@ -178,25 +163,14 @@ read_stored(HeldRows *held, RowReader *reader, int64 number)
 void
 held_rows_push(HeldRows *held, TupleTableSlot *slot)
 {
-	bool should_free = false;
-	MinimalTuple row;
-	RowBuffer *buffer = NULL;
-
-	if (held->store_begin == PG_INT64_MAX)
-	{
-		row = ExecFetchSlotMinimalTuple(slot, &should_free);
-		buffer = next_buffer(held, row->t_len);
-		if (buffer != NULL)
-			memcpy(buffer->row, row, row->t_len);
-		if (should_free)
-			pfree(row);
-	}
-	if (buffer == NULL)
+	if (has_room(held))
+		keep_row(held, slot);
+	else
 		store_row(held, slot);
 	held->end++;
 }
 
-/* The queue is empty: stored rows, and buffers that have used up the memory, are released. */
+/* The queue is empty. */
 static void
 begin_anew(HeldRows *held)
 {
@@ -205,50 +179,18 @@ begin_anew(HeldRows *held)
 		for (int i = 0; i < held->nreaders; i++)
 			ExecClearTuple(held->readers[i].slot);
 		tuplestore_clear(held->store);
-		MemoryContextReset(held->memory);
-		held->ring = NULL;
-		held->ring_size = 0;
-		held->bytes = 0;
 	}
 	forget_rows(held);
-}
-
-/*
- * Who has looked ahead has the next row in a slot, and its columns may have been read: the first reader,
- * which will be asked for it, gets that slot.
- */
-static void
-pass_slot(HeldRows *held)
-{
-	RowReader *first = &held->readers[0];
-
-	for (int i = 1; i < held->nreaders; i++)
-	{
-		RowReader *reader = &held->readers[i];
-		TupleTableSlot *slot = reader->slot;
-
-		if (reader->at != held->first)
-			continue;
-		reader->slot = first->slot;
-		reader->at = -1;
-		first->slot = slot;
-		first->at = held->first;
-		return;
-	}
 }
 
 void
 held_rows_pop(HeldRows *held)
 {
-#ifdef MEMORY_SPOILED
 	if (held->first < held->store_begin)
-		memset(buffer_of(held, held->first)->row, 0x7e, buffer_of(held, held->first)->size);
-#endif
+		pfree(*place_of(held, held->first));
 	held->first++;
 	if (held->first == held->end)
 		begin_anew(held);
-	else
-		pass_slot(held);
 }
 
 int64
@@ -270,7 +212,7 @@ held_rows_read(HeldRows *held, int reader_number, int64 index)
 	if (number >= held->store_begin)
 		read_stored(held, reader, number);
 	else
-		ExecStoreMinimalTuple(buffer_of(held, number)->row, reader->slot, false);
+		ExecStoreMinimalTuple(*place_of(held, number), reader->slot, false);
 	reader->at = number;
 	return reader->slot;
 }
@@ -278,6 +220,7 @@ held_rows_read(HeldRows *held, int reader_number, int64 index)
 void
 held_rows_clear(HeldRows *held)
 {
+	MemoryContextReset(held->memory);
 	begin_anew(held);
 }
 

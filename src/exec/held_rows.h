@@ -2,8 +2,7 @@
  * exec/held_rows.h
  *		A queue of rows that were read, but not returned yet.
  *
- * Rows are copied to memory, and from work_mem on to a tuplestore, until the queue is empty again.  Readers
- * look at rows of the queue, each in its own slot, forwards only.  The first reader is at the first row.
+ * Readers look at rows of the queue, each in its own slot, forwards only.
  */
 #ifndef GPUSORT_EXEC_HELD_ROWS_H
 #define GPUSORT_EXEC_HELD_ROWS_H

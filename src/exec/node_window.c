@@ -17,9 +17,11 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 
 #include "base/pg_compat.h"
 #include "exec/explain.h"
@@ -54,16 +56,17 @@ typedef struct GpuWindowState
 	RowGroup *partition;
 	RowGroup *peers; /* NULL: no function needs them */
 	RowGroup *unit;	 /* NULL: frames end with the current row */
+	int last_attno;	 /* the highest attno of the columns that groups and functions look at */
 	ExprState *run_condition;
 	bool is_top;
 	bool computes; /* anything of a scan tuple? */
-	bool has_frame;
-	int rows_ahead; /* that functions look at */
 	WindowCalls *calls;
+	WindowNeeds needs;
 	WindowPlace place;
-	HeldRows *held;		   /* NULL: rows are returned as they come */
+	HeldRows *held;		   /* the current row and those behind it; NULL: rows are returned as they come */
 	bool has_ended;		   /* the input, which must not be asked again */
-	TupleTableSlot *begun; /* the first row of the next partition, which was read; NULL: none was */
+	TupleTableSlot *ahead; /* the row behind the held ones, in the input's slot; NULL: none was read */
+	bool ahead_begins;	   /* is it the first one of the next partition? */
 	int64 unit_left;	   /* rows of the current unit that were not returned */
 } GpuWindowState;
 
@@ -89,15 +92,28 @@ begin_units(GpuWindowState *state, const CustomScan *plan, TupleDesc rows)
 	WindowUnit unit = window_plan_unit(plan);
 
 	state->calls = window_calls_create(&state->css, window_plan_functions(plan), unit);
-	state->has_frame = window_calls_need_frame(state->calls);
-	state->rows_ahead = window_calls_rows_ahead(state->calls);
+	state->needs = window_calls_needs(state->calls);
 	if (unit == UNIT_PEERS)
 		state->unit = row_group_create(window_plan_order(plan), rows, &state->css.ss.ps);
 	else if (unit == UNIT_PARTITION)
 		state->unit = row_group_create((WindowColumns){0}, rows, &state->css.ss.ps);
-	if (state->unit != NULL || state->rows_ahead > 0)
-		state->held =
-			held_rows_create(state->css.ss.ps.state, rows, READER_CALLS + window_calls_readers(state->calls));
+	if (state->unit != NULL || state->needs.rows_ahead > 0)
+		state->held = held_rows_create(state->css.ss.ps.state, rows, READER_CALLS + state->needs.readers);
+}
+
+/* The last column of the input that groups and functions look at. */
+static int
+last_column(const GpuWindowState *state, List *functions)
+{
+	Bitmapset *attnos = NULL;
+	int last = state->partition->last_attno;
+
+	pull_varattnos((Node *) functions, OUTER_VAR, &attnos);
+	if (attnos != NULL)
+		last = Max(last, bms_prev_member(attnos, -1) + FirstLowInvalidHeapAttributeNumber);
+	if (state->peers != NULL)
+		last = Max(last, state->peers->last_attno);
+	return state->unit != NULL ? Max(last, state->unit->last_attno) : last;
 }
 
 static void
@@ -116,8 +132,9 @@ begin_window(CustomScanState *css, EState *estate, int eflags)
 	css->ss.ps.outeropsfixed = false;
 	begin_units(state, plan, rows);
 	state->partition = row_group_create(window_plan_partition(plan), rows, &css->ss.ps);
-	if (window_calls_need_peers(state->calls))
+	if (state->needs.peers)
 		state->peers = row_group_create(window_plan_order(plan), rows, &css->ss.ps);
+	state->last_attno = last_column(state, window_plan_functions(plan));
 	state->run_condition = ExecInitQual(window_plan_run_condition(plan), &css->ss.ps);
 	state->is_top = window_plan_is_top(plan);
 	state->computes =
@@ -134,48 +151,54 @@ read_row(GpuWindowState *state, bool *begins)
 
 	if (TupIsNull(row))
 		return NULL;
+	/* all at once, as each call of the slot's function takes time */
+	slot_getsomeattrs(row, state->last_attno);
 	*begins = state->stage == WINDOW_NOT_BEGUN ||
 			  !row_group_contains(state->partition, row, state->css.ss.ps.ps_ExprContext);
 	return row;
 }
 
-/* Holds one more row of the partition; false: there is none. */
+/*
+ * Reads the row behind the held ones, all of which must be held, to state->ahead.  false: the partition has
+ * no such row.
+ */
 static bool
-hold_row(GpuWindowState *state)
+read_ahead(GpuWindowState *state)
 {
-	TupleTableSlot *row;
-	bool begins;
-
 	CHECK_FOR_INTERRUPTS();
-	if (state->begun != NULL || state->has_ended)
-		return false;
-	row = read_row(state, &begins);
-	state->has_ended = row == NULL;
-	if (row == NULL)
-		return false;
-	if (begins)
-		state->begun = row;
-	else
-		held_rows_push(state->held, row);
-	return !begins;
+	if (state->ahead == NULL && !state->has_ended)
+	{
+		state->ahead = read_row(state, &state->ahead_begins);
+		state->has_ended = state->ahead == NULL;
+	}
+	return state->ahead != NULL && !state->ahead_begins;
 }
 
-/* The same as read_row, of the rows that are held. */
+static void
+hold_row(GpuWindowState *state, TupleTableSlot *row)
+{
+	held_rows_push(state->held, row);
+	state->ahead = NULL;
+}
+
+/*
+ * The same as read_row, where rows are held.  The row is not held if no other one is: it is in the input's
+ * slot then, until the next one is read.
+ */
 static TupleTableSlot *
 next_held_row(GpuWindowState *state, bool *begins)
 {
+	TupleTableSlot *row;
+
 	*begins = false;
 	if (held_rows_count(state->held) > 0)
 		held_rows_pop(state->held);
-	if (held_rows_count(state->held) == 0 && !hold_row(state))
-	{
-		if (state->begun == NULL)
-			return NULL;
-		held_rows_push(state->held, state->begun);
-		state->begun = NULL;
-		*begins = true;
-	}
-	return held_rows_read(state->held, READER_CURRENT, 0);
+	if (held_rows_count(state->held) > 0)
+		return held_rows_read(state->held, READER_CURRENT, 0);
+	*begins = !read_ahead(state);
+	row = state->ahead;
+	state->ahead = NULL;
+	return row;
 }
 
 /* ---------------------------------------------------------------- computing */
@@ -204,6 +227,15 @@ count_row(GpuWindowState *state, TupleTableSlot *row)
 	}
 }
 
+/* The row of this index from the current one, in the partition; those before must be held.  NULL: none. */
+static TupleTableSlot *
+row_behind(GpuWindowState *state, int64 index)
+{
+	if (index < held_rows_count(state->held))
+		return held_rows_read(state->held, READER_UNIT, index);
+	return read_ahead(state) ? state->ahead : NULL;
+}
+
 /* All rows of the unit that begins with this row, the current one, enter the frame. */
 static void
 begin_unit(GpuWindowState *state, TupleTableSlot *row)
@@ -216,37 +248,48 @@ begin_unit(GpuWindowState *state, TupleTableSlot *row)
 	{
 		window_calls_enter_frame(state->calls, row, context);
 		ResetExprContext(context);
+		if (held_rows_count(state->held) == state->unit_left)
+			hold_row(state, row);
 		state->unit_left++;
-		if (held_rows_count(state->held) == state->unit_left && !hold_row(state))
-			break;
-		row = held_rows_read(state->held, READER_UNIT, state->unit_left);
-	} while (row_group_contains(state->unit, row, context));
-	window_calls_end_frame(state->calls, context);
+		row = row_behind(state, state->unit_left);
+	} while (row != NULL && row_group_contains(state->unit, row, context));
+	window_calls_end_frame(state->calls);
 }
 
-/* Computes the results at this row, in the order of a WindowAgg: those of aggregates come last. */
-static void
+/* Holds the current row, and as many behind it as functions look at. */
+static TupleTableSlot *
+hold_rows_ahead(GpuWindowState *state, TupleTableSlot *row)
+{
+	if (held_rows_count(state->held) == 0)
+		hold_row(state, row);
+	while (held_rows_count(state->held) <= state->needs.rows_ahead && read_ahead(state))
+		hold_row(state, state->ahead);
+	return held_rows_read(state->held, READER_CURRENT, 0);
+}
+
+/*
+ * Computes the results at this row, in the order of a WindowAgg: those of aggregates come last.  Returns the
+ * row, where it is then.
+ */
+static TupleTableSlot *
 compute_results(GpuWindowState *state, TupleTableSlot *row)
 {
-	ExprContext *context = state->css.ss.ps.ps_ExprContext;
-
-	while (state->rows_ahead > 0 && held_rows_count(state->held) <= state->rows_ahead)
-	{
-		if (!hold_row(state))
-			break;
-	}
+	if (state->needs.rows_ahead > 0)
+		row = hold_rows_ahead(state, row);
 	window_calls_at_row(state->calls, &state->place, row, state->held, READER_CALLS);
 	if (state->unit != NULL)
 	{
 		if (state->unit_left == 0)
 			begin_unit(state, row);
 		state->unit_left--;
+		return held_rows_read(state->held, READER_CURRENT, 0);
 	}
-	else if (state->has_frame)
+	if (state->needs.frame)
 	{
-		window_calls_enter_frame(state->calls, row, context);
-		window_calls_end_frame(state->calls, context);
+		window_calls_enter_frame(state->calls, row, state->css.ss.ps.ps_ExprContext);
+		window_calls_end_frame(state->calls);
 	}
+	return row;
 }
 
 /* The scan tuple: the row and its results, or NULLs where the run condition is false. */
@@ -318,7 +361,7 @@ exec_window(CustomScanState *css)
 			continue;
 		ResetExprContext(context);
 		if (state->stage == WINDOW_COUNTING)
-			compute_results(state, row);
+			row = compute_results(state, row);
 		store_tuple(state, row);
 		if (!state->computes)
 			return css->ss.ss_ScanTupleSlot;
@@ -335,7 +378,7 @@ rescan_window(CustomScanState *css)
 	GpuWindowState *state = (GpuWindowState *) css;
 
 	state->stage = WINDOW_NOT_BEGUN;
-	state->begun = NULL;
+	state->ahead = NULL;
 	state->has_ended = false;
 	if (state->held != NULL)
 		held_rows_clear(state->held);

@@ -28,11 +28,6 @@
 #include "base/pg_compat.h"
 #include "exec/window_aggregate.h"
 
-struct WindowAggregates
-{
-	WindowAggState *context; /* of the calls */
-};
-
 struct WindowAggregate
 {
 	MemoryContext memory; /* of the state, until the partition ends */
@@ -53,23 +48,16 @@ struct WindowAggregate
 
 /* ---------------------------------------------------------------- making */
 
-WindowAggregates *
-window_aggregates_create(EState *estate)
+WindowAggState *
+window_aggregate_context(EState *estate)
 {
-	WindowAggregates *all = palloc0(sizeof(WindowAggregates));
+	WindowAggState *context = makeNode(WindowAggState);
 
-	all->context = makeNode(WindowAggState);
-	all->context->ss.ps.state = estate;
-	all->context->aggcontext =
+	context->ss.ps.state = estate;
+	context->aggcontext =
 		AllocSetContextCreate(CurrentMemoryContext, "gpusort window aggregates", ALLOCSET_DEFAULT_SIZES);
-	all->context->curaggcontext = all->context->aggcontext;
-	return all;
-}
-
-void
-window_aggregates_reset(WindowAggregates *all)
-{
-	MemoryContextReset(all->context->aggcontext);
+	context->curaggcontext = context->aggcontext;
+	return context;
 }
 
 void
@@ -117,18 +105,18 @@ types_of(const WindowFunc *function, Oid declared_state)
 }
 
 static FunctionCallInfo
-make_call(WindowAggregates *all, FmgrInfo *function, int narguments, Oid collation)
+make_call(WindowAggState *context, FmgrInfo *function, int narguments, Oid collation)
 {
 	FunctionCallInfo call = palloc0(SizeForFunctionCallInfo(narguments));
 
-	InitFunctionCallInfoData(*call, function, narguments, collation, (Node *) all->context, NULL);
+	InitFunctionCallInfoData(*call, function, narguments, collation, (Node *) context, NULL);
 	for (int i = 1; i < narguments; i++)
 		call->args[i].isnull = true;
 	return call;
 }
 
 static void
-make_calls(WindowAggregate *aggregate, WindowAggregates *all, const WindowFunc *function,
+make_calls(WindowAggregate *aggregate, WindowAggState *context, const WindowFunc *function,
 		   const FormData_pg_aggregate *form, AggregateTypes *types)
 {
 	Expr *expression;
@@ -139,14 +127,14 @@ make_calls(WindowAggregate *aggregate, WindowAggregates *all, const WindowFunc *
 	fmgr_info(form->aggtransfn, &aggregate->transition_function);
 	fmgr_info_set_expr((Node *) expression, &aggregate->transition_function);
 	aggregate->transition =
-		make_call(all, &aggregate->transition_function, types->narguments + 1, function->inputcollid);
+		make_call(context, &aggregate->transition_function, types->narguments + 1, function->inputcollid);
 	if (!OidIsValid(form->aggfinalfn))
 		return;
 	build_aggregate_finalfn_expr(types->arguments, nfinal, types->state, function->wintype,
 								 function->inputcollid, form->aggfinalfn, &expression);
 	fmgr_info(form->aggfinalfn, &aggregate->final_function);
 	fmgr_info_set_expr((Node *) expression, &aggregate->final_function);
-	aggregate->final = make_call(all, &aggregate->final_function, nfinal, function->inputcollid);
+	aggregate->final = make_call(context, &aggregate->final_function, nfinal, function->inputcollid);
 }
 
 /* The state before the first row. */
@@ -175,7 +163,7 @@ make_initial(WindowAggregate *aggregate, const WindowFunc *function, HeapTuple t
 }
 
 static void
-make_functions(WindowAggregate *aggregate, WindowAggregates *all, const WindowFunc *function)
+make_functions(WindowAggregate *aggregate, WindowAggState *context, const WindowFunc *function)
 {
 	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function->winfnoid));
 	const FormData_pg_aggregate *form;
@@ -190,19 +178,19 @@ make_functions(WindowAggregate *aggregate, WindowAggregates *all, const WindowFu
 	if (OidIsValid(form->aggfinalfn))
 		check_call_permission(form->aggfinalfn, owner);
 	types = types_of(function, form->aggtranstype);
-	make_calls(aggregate, all, function, form, &types);
+	make_calls(aggregate, context, function, form, &types);
 	make_initial(aggregate, function, tuple, &types);
 	ReleaseSysCache(tuple);
 }
 
 WindowAggregate *
-window_aggregate_create(WindowAggregates *all, const WindowFunc *function, PlanState *node)
+window_aggregate_create(WindowAggState *context, const WindowFunc *function, PlanState *node)
 {
 	WindowAggregate *aggregate = palloc0(sizeof(WindowAggregate));
 	bool byval;
 
-	aggregate->memory = all->context->aggcontext;
-	make_functions(aggregate, all, function);
+	aggregate->memory = context->aggcontext;
+	make_functions(aggregate, context, function);
 	get_typlenbyval(function->wintype, &aggregate->result_length, &byval);
 	aggregate->narguments = list_length(function->args);
 	aggregate->arguments = palloc(sizeof(ExprState *) * Max(aggregate->narguments, 1));
@@ -347,36 +335,22 @@ window_aggregate_add(WindowAggregate *aggregate, ExprContext *context)
 
 /* ---------------------------------------------------------------- results */
 
-static Datum
-call_final(WindowAggregate *aggregate, bool *isnull)
+Datum
+window_aggregate_result(WindowAggregate *aggregate, bool *isnull)
 {
+	const NullableDatum *state = &aggregate->transition->args[0];
+	Datum value = MakeExpandedObjectReadOnly(state->value, state->isnull, aggregate->state_length);
 	FunctionCallInfo call = aggregate->final;
-	Datum value;
 
+	*isnull = state->isnull;
+	if (call == NULL)
+		return value;
 	*isnull = true;
-	if (aggregate->final_function.fn_strict && (call->args[0].isnull || call->nargs > 1))
+	if (aggregate->final_function.fn_strict && (state->isnull || call->nargs > 1))
 		return (Datum) 0;
+	call->args[0] = (NullableDatum){.value = value, .isnull = state->isnull};
 	call->isnull = false;
 	value = FunctionCallInvoke(call);
 	*isnull = call->isnull;
 	return MakeExpandedObjectReadOnly(value, call->isnull, aggregate->result_length);
-}
-
-Datum
-window_aggregate_result(WindowAggregate *aggregate, ExprContext *context, bool *isnull)
-{
-	const NullableDatum *state = &aggregate->transition->args[0];
-	Datum readable = MakeExpandedObjectReadOnly(state->value, state->isnull, aggregate->state_length);
-	MemoryContext old;
-
-	if (aggregate->final == NULL)
-	{
-		*isnull = state->isnull;
-		return readable;
-	}
-	aggregate->final->args[0] = (NullableDatum){.value = readable, .isnull = state->isnull};
-	old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-	readable = call_final(aggregate, isnull);
-	MemoryContextSwitchTo(old);
-	return readable;
 }

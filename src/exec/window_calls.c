@@ -3,8 +3,7 @@
  *		The functions of a window: their results, row by row.
  *
  * lag() keeps the values of the last rows in a ring, nth_value() and last_value() keep one.  lead() reads a
- * row that is held (held_rows.h).  Values that are passed by reference are copied to buffers, which are used
- * again and again, so memory grows with the longest value alone.
+ * row that is held (held_rows.h).
  */
 #include "postgres.h"
 
@@ -18,13 +17,8 @@
 #include "exec/window_calls.h"
 #include "plan/window_functions.h"
 
-typedef struct KeptValue
-{
-	Datum value;
-	bool isnull;
-	Size size; /* of the buffer */
-	char *buffer;
-} KeptValue;
+/* A copy of a row's value. */
+typedef NullableDatum KeptValue;
 
 typedef struct CallState
 {
@@ -43,14 +37,27 @@ typedef struct CallState
 struct WindowCalls
 {
 	MemoryContext memory;
+	MemoryContext results; /* of aggregates */
 	WindowUnit unit;
-	int64 frame_rows;			  /* rows in the frame */
-	WindowAggregates *aggregates; /* NULL: there is none */
+	WindowNeeds needs;
+	int64 frame_rows;			/* rows in the frame */
+	WindowAggState *aggregates; /* the context of aggregates; NULL: there is none */
 	int n;
 	CallState calls[FLEXIBLE_ARRAY_MEMBER];
 };
 
 /* ---------------------------------------------------------------- making */
+
+static void
+note_needs(WindowNeeds *needs, const WindowCall *call)
+{
+	needs->peers |= call->kind == WINDOW_RANK || call->kind == WINDOW_DENSE_RANK;
+	needs->frame |= window_kind_has_frame(call->kind);
+	if (call->kind != WINDOW_LEAD)
+		return;
+	needs->rows_ahead = Max(needs->rows_ahead, (int) call->offset);
+	needs->readers++;
+}
 
 static void
 create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, PlanState *node)
@@ -61,6 +68,7 @@ create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, Pl
 	/* where a frame ends with the current row, that has the last value */
 	if (state->call.kind == WINDOW_LAST_VALUE && calls->unit == UNIT_ROW)
 		state->call = (WindowCall){.kind = WINDOW_LAG, .attno = state->call.attno};
+	note_needs(&calls->needs, &state->call);
 	if (state->call.kind == WINDOW_LAG)
 		state->kept = palloc0(sizeof(KeptValue) * (state->call.offset + 1));
 	else if (window_kind_has_frame(state->call.kind))
@@ -71,7 +79,7 @@ create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, Pl
 	if (state->call.kind != WINDOW_AGGREGATE)
 		return;
 	if (calls->aggregates == NULL)
-		calls->aggregates = window_aggregates_create(node->state);
+		calls->aggregates = window_aggregate_context(node->state);
 	state->aggregate = window_aggregate_create(calls->aggregates, function, node);
 }
 
@@ -82,97 +90,35 @@ window_calls_create(CustomScanState *node, List *functions, WindowUnit unit)
 	ListCell *cell;
 
 	calls->memory = CurrentMemoryContext;
+	calls->results =
+		AllocSetContextCreate(CurrentMemoryContext, "gpusort window results", ALLOCSET_SMALL_SIZES);
 	calls->unit = unit;
 	foreach(cell, functions)
 		create_call(calls, &calls->calls[calls->n++], lfirst(cell), &node->ss.ps);
 	return calls;
 }
 
-bool
-window_calls_need_peers(const WindowCalls *calls)
+WindowNeeds
+window_calls_needs(const WindowCalls *calls)
 {
-	for (int i = 0; i < calls->n; i++)
-	{
-		if (calls->calls[i].call.kind == WINDOW_RANK || calls->calls[i].call.kind == WINDOW_DENSE_RANK)
-			return true;
-	}
-	return false;
-}
-
-bool
-window_calls_need_frame(const WindowCalls *calls)
-{
-	for (int i = 0; i < calls->n; i++)
-	{
-		if (window_kind_has_frame(calls->calls[i].call.kind))
-			return true;
-	}
-	return false;
-}
-
-int
-window_calls_rows_ahead(const WindowCalls *calls)
-{
-	int64 rows = 0;
-
-	for (int i = 0; i < calls->n; i++)
-	{
-		if (calls->calls[i].call.kind == WINDOW_LEAD)
-			rows = Max(rows, calls->calls[i].call.offset);
-	}
-	return (int) rows;
-}
-
-int
-window_calls_readers(const WindowCalls *calls)
-{
-	int n = 0;
-
-	for (int i = 0; i < calls->n; i++)
-		n += calls->calls[i].call.kind == WINDOW_LEAD;
-	return n;
+	return calls->needs;
 }
 
 /* ---------------------------------------------------------------- kept values */
 
-/* The value is passed by reference, and not null. */
-static void
-copy_to_buffer(KeptValue *kept, Datum value, int16 length, MemoryContext memory)
-{
-	Size size;
-
-	/* an object in memory that is no row's gets the bytes that it would have there */
-	if (length == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
-		value = datumCopy(value, false, length);
-	size = datumGetSize(value, false, length);
-	if (kept->size < size)
-	{
-		if (kept->buffer != NULL)
-			pfree(kept->buffer);
-		kept->size = size + size / 4;
-		kept->buffer = MemoryContextAlloc(memory, kept->size);
-	}
-	memcpy(kept->buffer, DatumGetPointer(value), size);
-	kept->value = PointerGetDatum(kept->buffer);
-}
-
-static inline void
-keep(const WindowCalls *calls, const CallState *state, KeptValue *kept, Datum value, bool isnull)
-{
-	kept->isnull = isnull;
-	if (state->byval || isnull)
-		kept->value = value;
-	else
-		copy_to_buffer(kept, value, state->length, calls->memory);
-}
-
 static void
 keep_column(const WindowCalls *calls, const CallState *state, KeptValue *kept, TupleTableSlot *row)
 {
-	bool isnull;
-	Datum value = slot_getattr(row, state->call.attno, &isnull);
+	MemoryContext old;
 
-	keep(calls, state, kept, value, isnull);
+	if (!state->byval && kept->value != 0)
+		pfree(DatumGetPointer(kept->value));
+	kept->value = slot_getattr(row, state->call.attno, &kept->isnull);
+	if (state->byval)
+		return;
+	old = MemoryContextSwitchTo(calls->memory);
+	kept->value = kept->isnull ? 0 : datumCopy(kept->value, false, state->length);
+	MemoryContextSwitchTo(old);
 }
 
 /* ---------------------------------------------------------------- the frame */
@@ -182,7 +128,7 @@ window_calls_begin(WindowCalls *calls)
 {
 	calls->frame_rows = 0;
 	if (calls->aggregates != NULL)
-		window_aggregates_reset(calls->aggregates);
+		MemoryContextReset(calls->aggregates->aggcontext);
 	for (int i = 0; i < calls->n; i++)
 	{
 		if (calls->calls[i].aggregate != NULL)
@@ -208,37 +154,25 @@ window_calls_enter_frame(WindowCalls *calls, TupleTableSlot *row, ExprContext *c
 	}
 }
 
-static void
-compute_aggregate(WindowCalls *calls, CallState *state, ExprContext *context)
-{
-	bool isnull;
-	Datum value = window_aggregate_result(state->aggregate, context, &isnull);
-
-	/* rows of the unit come, each of which resets the context */
-	if (calls->unit != UNIT_ROW)
-	{
-		keep(calls, state, state->kept, value, isnull);
-		value = state->kept->value;
-	}
-	state->value = value;
-	state->isnull = isnull;
-}
-
 void
-window_calls_end_frame(WindowCalls *calls, ExprContext *context)
+window_calls_end_frame(WindowCalls *calls)
 {
+	MemoryContext old = MemoryContextSwitchTo(calls->results);
+
+	MemoryContextReset(calls->results);
 	for (int i = 0; i < calls->n; i++)
 	{
 		CallState *state = &calls->calls[i];
 
 		if (state->aggregate != NULL)
-			compute_aggregate(calls, state, context);
+			state->value = window_aggregate_result(state->aggregate, &state->isnull);
 		else if (window_kind_has_frame(state->call.kind))
 		{
 			state->isnull = calls->frame_rows < state->call.offset || state->kept->isnull;
 			state->value = state->kept->value;
 		}
 	}
+	MemoryContextSwitchTo(old);
 }
 
 /* ---------------------------------------------------------------- the current row */
@@ -252,11 +186,6 @@ compute_lag(WindowCalls *calls, CallState *state, int64 row_number, TupleTableSl
 {
 	const KeptValue *oldest;
 
-	if (state->call.offset == 0)
-	{
-		state->value = slot_getattr(row, state->call.attno, &state->isnull);
-		return;
-	}
 	keep_column(calls, state, &state->kept[state->position], row);
 	state->position = state->position == state->call.offset ? 0 : state->position + 1;
 	oldest = &state->kept[state->position];

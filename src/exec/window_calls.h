@@ -30,15 +30,16 @@ typedef struct WindowCalls WindowCalls;
  */
 extern WindowCalls *window_calls_create(CustomScanState *node, List *functions, WindowUnit unit);
 
-/* Is there a rank, which needs to know peers?  Does a call look at the frame? */
-extern bool window_calls_need_peers(const WindowCalls *calls);
-extern bool window_calls_need_frame(const WindowCalls *calls);
+/* What calls need to look at, in addition to the current row. */
+typedef struct WindowNeeds
+{
+	bool peers;
+	bool frame;
+	int rows_ahead; /* rows behind the current one */
+	int readers;	/* calls of lead(), each of which has a reader of held rows */
+} WindowNeeds;
 
-/* The number of rows behind the current one that calls look at. */
-extern int window_calls_rows_ahead(const WindowCalls *calls);
-
-/* The number of calls of lead(), each of which has a reader of held rows. */
-extern int window_calls_readers(const WindowCalls *calls);
+extern WindowNeeds window_calls_needs(const WindowCalls *calls);
 
 /* Begins a partition without rows. */
 extern void window_calls_begin(WindowCalls *calls);
@@ -47,10 +48,10 @@ extern void window_calls_begin(WindowCalls *calls);
 extern void window_calls_enter_frame(WindowCalls *calls, TupleTableSlot *row, ExprContext *context);
 
 /*
- * Computes the calls that look at the frame, which has all its rows now.  Results are valid until the context
- * is reset, or if the unit is not a row, until the next row enters the frame.
+ * Computes the calls that look at the frame, which has all its rows now.  Results are valid until the next
+ * row enters the frame.
  */
-extern void window_calls_end_frame(WindowCalls *calls, ExprContext *context);
+extern void window_calls_end_frame(WindowCalls *calls);
 
 /*
  * Computes the other calls.  held: this row and those behind it; first_reader: the readers of lead() begin

@@ -140,9 +140,9 @@ external_sort_share(ExternalSort *external, FileSet *files, int process)
 
 /* ---------------------------------------------------------------- runs */
 
-/* A new run of a generation that has room for it. */
-static Run *
-add_run(ExternalSort *external, int generation_number, const RunFormat *format)
+/* The place of a generation's next run; that there is room is the caller's concern. */
+static Run **
+next_place(ExternalSort *external, int generation_number)
 {
 	RunGeneration *generation = &external->generations[generation_number];
 
@@ -150,9 +150,19 @@ add_run(ExternalSort *external, int generation_number, const RunFormat *format)
 		elog(ERROR, "gpusort: there is no room for a sorted run of generation %d", generation_number);
 	if (generation->runs == NULL)
 		generation->runs = palloc(sizeof(Run *) * external->fan_in);
+	return &generation->runs[generation->nruns++];
+}
+
+/* A new run of a generation that has room for it. */
+static Run *
+add_run(ExternalSort *external, int generation_number, const RunFormat *format)
+{
+	RunGeneration *generation = &external->generations[generation_number];
+	Run **place = next_place(external, generation_number);
+
 	if (generation->file == NULL)
 		generation->file = run_file_create(external->files, external->process, external->nfiles++);
-	return generation->runs[generation->nruns++] = run_create(generation->file, format);
+	return *place = run_create(generation->file, format);
 }
 
 /* Takes the first nruns runs of a generation off it, to runs. */
@@ -563,17 +573,14 @@ void
 external_sort_adopt(ExternalSort *external, FileSet *files, int first, int nprocesses, SorterStats *stats)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
-	RunGeneration *generation = &external->generations[0];
 	int nruns;
 	Run **runs = shared_runs_open(files, first, nprocesses, &nruns);
 
-	if (generation->runs == NULL)
-		generation->runs = palloc(sizeof(Run *) * external->fan_in);
 	for (int i = 0; i < nruns; i++)
 	{
 		if (external_sort_is_full(external))
 			external_sort_merge_full_generations(external);
-		generation->runs[generation->nruns++] = runs[i];
+		*next_place(external, 0) = runs[i];
 		runs[i]->file->stays = false; /* nobody else reads it */
 		stats->rows += runs[i]->rows;
 		stats->bytes += runs[i]->bytes;

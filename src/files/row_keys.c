@@ -60,8 +60,7 @@ store_index_row(RowKeys *keys, IndexRow *row)
 
 	ExecClearTuple(slot);
 	index_deform_tuple(&row->tuple, keys->index_desc, slot->tts_values, slot->tts_isnull);
-	slot->tts_values[tid] = PointerGetDatum(&row->tuple.t_tid);
-	slot->tts_isnull[tid] = false;
+	slot->tts_values[tid] = PointerGetDatum(&row->tuple.t_tid); /* tts_isnull is false in a new slot */
 	ExecStoreVirtualTuple(slot);
 }
 

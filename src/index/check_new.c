@@ -65,21 +65,19 @@ describe_column(Relation heap, const IndexElem *element, bool is_constraint, Oid
 		*collation = get_collation_oid(element->collation, false);
 }
 
+/* As far as a key's width and kind depend on it: direction and NULLs are left out. */
 static SortColumnSpec
 describe_key(const IndexElem *element, AttrNumber attno, Oid type, Oid collation)
 {
 	Oid opclass = ResolveOpClass(unconstify(IndexElem *, element)->opclass, type, "btree", BTREE_AM_OID);
 	Oid input_type = get_opclass_input_type(opclass);
-	bool descending = element->ordering == SORTBY_DESC;
 
 	return (SortColumnSpec){
 		.attno = attno,
 		.type = type,
-		.sortop = get_opfamily_member(get_opclass_family(opclass), input_type, input_type,
-									  descending ? BTGreaterStrategyNumber : BTLessStrategyNumber),
+		.sortop =
+			get_opfamily_member(get_opclass_family(opclass), input_type, input_type, BTLessStrategyNumber),
 		.collation = collation,
-		.nulls_first = element->nulls_ordering == SORTBY_NULLS_FIRST ||
-					   (element->nulls_ordering == SORTBY_NULLS_DEFAULT && descending),
 	};
 }
 

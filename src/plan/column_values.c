@@ -194,15 +194,14 @@ number_of(Datum value, Oid type)
 	}
 }
 
-/* By every value, or the first one and the last one alone. */
 static void
-widen(ValueRange *range, HeapTuple tuple, int kind, bool every)
+widen(ValueRange *range, HeapTuple tuple, int kind)
 {
 	AttStatsSlot slot;
 
 	if (!get_attstatsslot(&slot, tuple, kind, InvalidOid, ATTSTATSSLOT_VALUES))
 		return;
-	for (int i = 0; i < slot.nvalues; i += every ? 1 : Max(1, slot.nvalues - 1))
+	for (int i = 0; i < slot.nvalues; i++)
 	{
 		double number = number_of(slot.values[i], slot.valuetype);
 
@@ -214,15 +213,15 @@ widen(ValueRange *range, HeapTuple tuple, int kind, bool every)
 	free_attstatsslot(&slot);
 }
 
-/* The bounds of a histogram come in order; without one the most common values are all. */
+/* By the bounds of a histogram; without one the most common values are all. */
 static double
 span_of_tuple(HeapTuple tuple, const void *arg)
 {
 	ValueRange range = {.least = INFINITY, .greatest = -INFINITY};
 
-	widen(&range, tuple, STATISTIC_KIND_HISTOGRAM, false);
+	widen(&range, tuple, STATISTIC_KIND_HISTOGRAM);
 	if (range.least > range.greatest)
-		widen(&range, tuple, STATISTIC_KIND_MCV, true);
+		widen(&range, tuple, STATISTIC_KIND_MCV);
 	return range.least <= range.greatest ? range.greatest - range.least : -1;
 }
 

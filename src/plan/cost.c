@@ -25,7 +25,6 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 
-#include "base/guc.h"
 #include "plan/cost.h"
 #include "plan/predict.h"
 #include "plan/predict_gpusort.h"
@@ -349,16 +348,15 @@ in_unit_of_plans(Cost cost, double ours, double theirs)
 void
 cost_set_in_plan(const CostYardstick *yardstick, SortTime time, Cost input, const SortPath *sort, Path *path)
 {
-	SortShape shape = yardstick->shape;
+	const SortShape *shape = &yardstick->shape;
 	SortTime theirs = yardstick->time.sort;
 	Cost below = sort->subpath->total_cost;
 	Cost startup = without_disabled(sort->path.startup_cost - below);
 	Cost total = without_disabled(sort->path.total_cost - below);
 
-	shape.processes = 1;
 	if (!IsA(yardstick->rival.path, SortPath)) /* which sorts them otherwise */
-		theirs = predict_postgres_sort(&shape);
-	path->rows = shape.rows;
+		theirs = predict_postgres_sort(shape);
+	path->rows = shape->rows;
 	path->total_cost = input + in_unit_of_plans(total, time.first + time.rest, theirs.first + theirs.rest);
 	path->startup_cost = Min(path->total_cost, input + in_unit_of_plans(startup, time.first, theirs.first));
 }
@@ -372,8 +370,6 @@ with_doubt(Cost cost, Cost input)
 void
 cost_add_doubt(Path *path, Cost input)
 {
-	if (gpusort_mode == GPUSORT_MODE_FORCE)
-		return;
 	path->startup_cost = with_doubt(path->startup_cost, input);
 	path->total_cost = with_doubt(path->total_cost, input);
 }

@@ -122,7 +122,7 @@ extern void cost_set_in_plan(const CostYardstick *yardstick, SortTime time, Cost
 
 /*
  * Raises the cost of a path that replaces another plan.  PLAN_SHARE gives the increase of the cost above its
- * input.  In mode force the cost does not change.
+ * input.
  */
 extern void cost_add_doubt(Path *path, Cost input);
 

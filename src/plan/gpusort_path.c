@@ -163,7 +163,6 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 						   .input = partial != NULL ? partial : sort->input,
 						   .shape = yardstick->shape};
 
-	candidate.shape.processes = 1;
 	if (partial != NULL)
 		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
 	candidate.shape = shape_for_gpusort(&candidate.shape);

@@ -177,8 +177,8 @@ returns_unmatched_rows(const Plan *plan)
 
 	while (IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, Gather) || IsA(plan, GatherMerge))
 		plan = plan->lefttree;
-	if (!(IsA(plan, HashJoin) || IsA(plan, MergeJoin) || IsA(plan, NestLoop)) ||
-		((const Join *) plan)->jointype == JOIN_INNER)
+	/* the qual of a node that joins is an outer join's: an inner one has its filters in joinqual */
+	if (!(IsA(plan, HashJoin) || IsA(plan, MergeJoin) || IsA(plan, NestLoop)))
 		return false;
 	foreach(cell, plan->qual)
 	{
@@ -220,7 +220,7 @@ path_likely_rows(PlannerInfo *root, const Path *path)
 	double groups = 1;
 	ListCell *cell;
 
-	if (!IsA(agg, AggPath) || agg->aggstrategy == AGG_PLAIN)
+	if (!IsA(agg, AggPath))
 		return path->rows;
 	foreach(cell, agg->groupClause)
 	{

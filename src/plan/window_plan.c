@@ -216,16 +216,9 @@ window_columns(const WindowAgg *window)
 {
 	WindowAgg *columns = makeNode(WindowAgg);
 
-	columns->partNumCols = window->partNumCols;
-	columns->partColIdx = window->partColIdx;
-	columns->partOperators = window->partOperators;
-	columns->partCollations = window->partCollations;
-	columns->ordNumCols = window->ordNumCols;
-	columns->ordColIdx = window->ordColIdx;
-	columns->ordOperators = window->ordOperators;
-	columns->ordCollations = window->ordCollations;
-	columns->frameOptions = window->frameOptions;
-	columns->topWindow = window->topWindow;
+	*columns = *window;
+	columns->plan = (Plan){.type = T_WindowAgg};
+	columns->runCondition = NIL;
 	return columns;
 }
 

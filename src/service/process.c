@@ -157,9 +157,11 @@ gpu_process_start(GpuProcess *process, char **argv)
 
 	close(log_pipe[1]);
 	close(parent_pipe[0]);
-	process->pid = Max(pid, 0);
 	if (pid > 0)
+	{
+		process->pid = pid;
 		return true;
+	}
 	close_and_forget(&process->log_fd);
 	close_and_forget(&process->parent_fd);
 	return false;
