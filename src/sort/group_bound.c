@@ -40,10 +40,12 @@ struct GroupFilter
 	uint64 rows; /* number of rows that it was asked about */
 	uint64 dropped;
 	uint64 noted;	   /* number of keys that may have been added to the table */
+	uint64 filled;	   /* number of keys that were added to groups with fewer than n */
 	uint64 pushed_out; /* number of keys that other keys pushed out of the table */
 	uint64 cut;		   /* number of rows that were cut out */
 	uint64 judge_at;   /* judged when `rows` reaches this value */
 	uint64 gained;	   /* dropped and pushed out when it was judged last */
+	uint64 promised;   /* filled when it was judged last */
 	uint64 pushed_cut; /* pushed out when chunks were cut the last time */
 };
 
@@ -115,10 +117,12 @@ static void
 judge(GroupFilter *filter)
 {
 	uint64 gained = filter->dropped + (filter->bound->cuts ? filter->pushed_out : 0);
+	uint64 judged = JUDGE_ROWS - (filter->filled - filter->promised);
 
-	if (filter->rows >= filter->bound->patience && (gained - filter->gained) * WORTH_ROWS < JUDGE_ROWS)
+	if (filter->rows >= filter->bound->patience && (gained - filter->gained) * WORTH_ROWS < judged)
 		filter->is_on = false;
 	filter->gained = gained;
+	filter->promised = filter->filled;
 	filter->judge_at = filter->rows + JUDGE_ROWS;
 }
 
@@ -211,10 +215,13 @@ group_filter_drops(GroupFilter *filter, const uint8 *key, Size size)
 void
 group_filter_note(GroupFilter *filter, const uint8 *key, Size size)
 {
+	GroupAdded added;
+
 	if (!filter->is_on || !load_key(filter, key, size) || (unlikely(filter->longer) && !round_up(filter)))
 		return;
-	if (group_table_add(&filter->bound->table, &filter->key, ++filter->noted))
-		filter->pushed_out++;
+	added = group_table_add(&filter->bound->table, &filter->key, ++filter->noted);
+	filter->filled += added == GROUP_FILLED;
+	filter->pushed_out += added == GROUP_PUSHED_OUT;
 }
 
 /* ---------------------------------------------------------------- rows that are not wanted any more */

@@ -347,8 +347,8 @@ insert_lower(const GroupTable *table, uint64 *lower, const GroupKey *key, uint64
 	return !has_room;
 }
 
-/* Puts the key among those of its group, if it is one of the n lowest; has it pushed another one out? */
-static bool
+/* Puts the key among those of its group, if it is one of the n lowest. */
+static GroupAdded
 put_key(const GroupTable *table, const GroupPlace *place, const GroupKey *key)
 {
 	bool is_full = table->n == 1 || *place->lower == table->n;
@@ -357,16 +357,16 @@ put_key(const GroupTable *table, const GroupPlace *place, const GroupKey *key)
 	bool left_over;
 
 	if (table->different && has_key(table, place, key))
-		return false;
+		return GROUP_NOT_ADDED;
 	left_over = table->n == 1 || insert_lower(table, place->lower, key, rest);
 	if (!is_full)
 		(*place->lower)++;
 	if (!left_over)
-		return false;
+		return GROUP_FILLED;
 	if (is_full && compare_key_words(place->entry, highest, table->nwords) <= 0)
-		return false;
+		return GROUP_NOT_ADDED;
 	memcpy(place->entry, highest, table->nwords * sizeof(uint64));
-	return is_full;
+	return is_full ? GROUP_PUSHED_OUT : GROUP_FILLED;
 }
 
 /* Finds the group's place in its bucket, which this process writes, or a place for it; false: none. */
@@ -388,23 +388,23 @@ find_place(GroupTable *table, GroupPlace *place, const GroupKey *key, uint64 num
 	return true;
 }
 
-bool
+GroupAdded
 group_table_add(GroupTable *table, const GroupKey *key, uint64 number)
 {
 	GroupPlace place = {.number = bucket_number(table, key->hash)};
 	bool crowded = false;
-	bool pushed_out = false;
+	GroupAdded added = GROUP_NOT_ADDED;
 	uint32 version;
 
 	place.bucket = bucket_at(table, place.number);
 	version = pg_atomic_read_u32(&place.bucket->version);
 	if (version % 2 != 0 || !pg_atomic_compare_exchange_u32(&place.bucket->version, &version, version + 1))
-		return false;
+		return GROUP_NOT_ADDED;
 	if (find_place(table, &place, key, number, &crowded))
-		pushed_out = put_key(table, &place, key);
+		added = put_key(table, &place, key);
 	pg_write_barrier();
 	pg_atomic_write_u32(&place.bucket->version, version + 2);
 	if (unlikely(crowded))
 		grow(table);
-	return pushed_out && !place.is_new;
+	return added != GROUP_NOT_ADDED && place.is_new ? GROUP_BEGUN : added;
 }

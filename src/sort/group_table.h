@@ -24,6 +24,15 @@
 /* Words of a variable key that are compared. */
 #define GROUP_KEY_WORDS 7
 
+/* What became of a key. */
+typedef enum GroupAdded
+{
+	GROUP_NOT_ADDED,
+	GROUP_BEGUN,	 /* it is the first one of its group */
+	GROUP_FILLED,	 /* its group had fewer than n keys */
+	GROUP_PUSHED_OUT /* it has pushed another one out */
+} GroupAdded;
+
 /* A key as the table compares it. */
 typedef struct GroupKey
 {
@@ -89,9 +98,9 @@ extern void group_table_fetch(GroupTable *table, uint64 hash);
 extern bool group_table_is_behind(GroupTable *table, const GroupKey *key, bool or_equal);
 
 /*
- * Adds the key if it is one of the n lowest of its group; has it pushed another one out?  number: different
- * ones for the keys that a process adds.
+ * Adds the key if it is one of the n lowest of its group.  number: different ones for the keys that a process
+ * adds.
  */
-extern bool group_table_add(GroupTable *table, const GroupKey *key, uint64 number);
+extern GroupAdded group_table_add(GroupTable *table, const GroupKey *key, uint64 number);
 
 #endif /* GPUSORT_SORT_GROUP_TABLE_H */
