@@ -194,22 +194,40 @@ rows_of_condition(const Node *condition, List *output, GroupsWanted *wanted, boo
 	return function == F_ROW_NUMBER || function == F_RANK_ || function == F_DENSE_RANK_;
 }
 
+/* Does `one` ask for fewer rows of each group than `other`, as far as the plan tells? */
+static bool
+wants_fewer(const GroupsWanted *one, const GroupsWanted *other)
+{
+	const Const *ones = (const Const *) one->limit;
+	const Const *others = (const Const *) other->limit;
+
+	if (!IsA(ones, Const) || !IsA(others, Const))
+		return IsA(ones, Const);
+	return first_of_groups_by(one, ones->constvalue, ones->constisnull).n <
+		   first_of_groups_by(other, others->constvalue, others->constisnull).n;
+}
+
+/* The condition that leaves the fewest rows of each group: versions list them in different orders. */
 static bool
 wanted_by_window(const Window *window, const Plan *sort, GroupsWanted *wanted)
 {
+	bool found = false;
 	ListCell *cell;
 
 	foreach(cell, window->conditions)
 	{
+		GroupsWanted by;
 		bool ranks;
 
-		if (!rows_of_condition(lfirst(cell), window->output, wanted, &ranks))
+		if (!rows_of_condition(lfirst(cell), window->output, &by, &ranks))
 			continue;
-		wanted->columns = columns_of_groups(sort, &window->partition, ranks ? &window->order : NULL);
-		if (wanted->columns >= 0)
-			return true;
+		by.columns = columns_of_groups(sort, &window->partition, ranks ? &window->order : NULL);
+		if (by.columns < 0 || (found && !wants_fewer(&by, wanted)))
+			continue;
+		*wanted = by;
+		found = true;
 	}
-	return false;
+	return found;
 }
 
 /* ---------------------------------------------------------------- all of them */
