@@ -100,6 +100,35 @@ SELECT c.* FROM said_of('REINDEX TABLE said_few') AS c;
 SET gpusort.mode = force;
 SELECT c.* FROM said_of('REINDEX TABLE said_few') AS c;
 
+-- Sorts that have no time of their own, and one that has none that is known.
+SET enable_hashagg = off;
+SELECT sort_key, taken, expected_ms > 0 AS expected, postgresql_ms > 0.01 AS of_postgresql FROM gpusort_check('SELECT count(*) FROM said GROUP BY GROUPING SETS ((id), (k))');
+RESET enable_hashagg;
+SELECT sort_key, taken, expected_ms, postgresql_ms FROM gpusort_check('SELECT id % 3, string_agg(t, '','' ORDER BY t), array_agg(t ORDER BY t) FROM said GROUP BY 1 HAVING string_agg(t, '','' ORDER BY k) <> ''x''') WHERE sort_key LIKE '%BY k)';
+-- Windows above the same sort are told of once; so many rows of each group are not dropped that it is no use.
+SELECT sort_key, taken, substring(how FROM '; (.*)') AS how FROM gpusort_check('SELECT row_number() OVER (ORDER BY k), lag(id) OVER (ORDER BY k ROWS UNBOUNDED PRECEDING) FROM said');
+SELECT places, substring(how FROM '; (only.*)') AS how FROM unnest('{3,1000}'::int[]) AS places, gpusort_check(format('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY t ORDER BY k) AS place FROM said) AS s WHERE place <= %s', places));
+-- How many processes do that: what is executed in parallel, and what is not.
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 1;
+ALTER TABLE said SET (parallel_workers = 1);
+CREATE FUNCTION said_unsafe(int) RETURNS boolean IMMUTABLE PARALLEL UNSAFE LANGUAGE plpgsql AS 'BEGIN RETURN $1 > 0; END';
+CREATE FUNCTION said_safe(int) RETURNS boolean STABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN $1 > 0; END';
+CREATE TEMP TABLE said_temp AS SELECT id, k FROM said;
+ALTER TABLE said_temp SET (parallel_workers = 1);
+SELECT statement, substring(how FROM '\d process(?:es)?') AS how FROM unnest(ARRAY['SELECT * FROM said WHERE said_safe(id) ORDER BY k, t', 'EXPLAIN SELECT * FROM said WHERE said_safe(id) ORDER BY k, t', 'COPY (SELECT * FROM said WHERE said_safe(id) ORDER BY k, t) TO STDOUT', 'CREATE TABLE made AS SELECT * FROM said WHERE said_safe(id) ORDER BY k, t',
+	'DECLARE c CURSOR FOR SELECT * FROM said WHERE said_safe(id) ORDER BY k, t', 'REFRESH MATERIALIZED VIEW said_view', 'CREATE INDEX ON said (k)', 'CREATE INDEX ON said (k) WHERE id > 5', 'CREATE INDEX ON said (k) WHERE said_unsafe(id)', 'CREATE INDEX ON said (said_unsafe(id))', 'CREATE INDEX ON said_temp (k)']) AS statement,
+	gpusort_check(statement);
+DROP TABLE said_temp;
+DROP FUNCTION said_unsafe, said_safe;
+ALTER TABLE said RESET (parallel_workers);
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET max_parallel_workers_per_gather;
+
 -- Nothing is sorted.
 SELECT statement, c.* FROM unnest(ARRAY['SELECT 1', 'SELECT * FROM said', 'SELECT * FROM said WHERE id > 0 ORDER BY t DESC, k NULLS FIRST, lower(t) LIMIT 1', 'COPY said TO STDOUT', 'COPY said FROM STDIN',
 	'REFRESH MATERIALIZED VIEW said_view WITH NO DATA']) AS statement, said_of(statement) AS c;
