@@ -146,10 +146,11 @@ SELECT q, until_error(query, 'off') AS off, until_error(query, 'force') AS force
 FROM unnest('{"lag(1 / (id - last)) OVER w","lead(1 / (id - first)) OVER w","sum(fails_at(n, 50)) OVER (w ROWS UNBOUNDED PRECEDING)","sum(fails_at(n, 50)) OVER w","sum(fails_at(n, 50)) OVER p","count(*) FILTER (WHERE fails_at(n, 50) > 0) OVER p, lead(n, 20) OVER p",
 	"sum(fails_at(n, 50)) OVER (w ROWS UNBOUNDED PRECEDING), lead(n, 70) OVER (w ROWS UNBOUNDED PRECEDING)","sum(fails_at(n, 1)) OVER w","sum(fails_at(n, 100)) OVER w"}'::text[]) AS q,
 	format('SELECT id, %s FROM (SELECT id, row_number() OVER (ORDER BY id)::int AS n, min(id) OVER () AS first, max(id) OVER () AS last FROM (SELECT id FROM r ORDER BY id LIMIT 100) i) s WINDOW w AS (ORDER BY id), p AS (ORDER BY n / 10)', q) AS query;
-SELECT until_error('SELECT * FROM (SELECT id, count(fails_at(id, last_id())) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS n FROM r) s WHERE n <= 5', m) AS run_condition,
+-- Of the first one some versions evaluate one row more.
+SELECT until_error(counted, m) = until_error(counted, 'off') AS run_condition,
 	until_error('SELECT id, sum(fails_at(id, last_id())) OVER (ORDER BY id) FROM r LIMIT 1999', m) AS limited,
 	until_error('SELECT * FROM (SELECT id, count(*) OVER w AS n, sum(fails_at(id, last_id())) OVER w, rank() OVER (ORDER BY id) FROM r WINDOW w AS (ORDER BY id, x ROWS UNBOUNDED PRECEDING)) s WHERE n <= 5', m) AS below_another
-FROM unnest('{off,force}'::text[]) AS m;
+FROM unnest('{off,force}'::text[]) AS m, (VALUES ('SELECT * FROM (SELECT id, count(fails_at(id, last_id())) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS n FROM r) s WHERE n <= 5')) AS v (counted);
 
 -- Run conditions, at the top and below another window.
 SELECT condition, check_windows('SELECT * FROM (SELECT id, few, count(*) OVER (PARTITION BY few ORDER BY id) AS n FROM r) s WHERE ' || condition) AS peers,
