@@ -4,7 +4,7 @@
  *
  * The width of its values, how many there are, and whether the table has them in order: all of that is read
  * from one row of pg_statistic, which is in the system's cache.  Of an expression expression_values.c has the
- * number of values.
+ * number of values, and derived_values.c that of a column which a sub-select returns.
  */
 #include "postgres.h"
 
@@ -29,6 +29,7 @@
 #include "plan/window_plan.h"
 #include "plan/remembered.h"
 #include "plan/sort_plan.h"
+#include "plan/derived_values.h"
 
 /* ---------------------------------------------------------------- a row of pg_statistic */
 
@@ -76,7 +77,7 @@ stats_of_var(Var *var, void *root)
 	return column_stats_of_expr(root, (Node *) var);
 }
 
-/* As the output columns of UNION and the like do. */
+/* Output columns of UNION and the like belong to no relation. */
 static bool
 belongs_to_no_relation(PlannerInfo *root, Node *expr)
 {
@@ -86,13 +87,23 @@ belongs_to_no_relation(PlannerInfo *root, Node *expr)
 }
 
 static ColumnStats
+stats_of_set(PlannerInfo *root, Node *expr)
+{
+	ColumnStats stats = stats_of_type(exprType(expr), exprTypmod(expr));
+
+	if (IsA(expr, Var))
+		stats.distinct = derived_values(root, (const Var *) expr);
+	return stats;
+}
+
+static ColumnStats
 find_stats_of_expr(PlannerInfo *root, Node *expr)
 {
 	VariableStatData variable;
 	ColumnStats stats;
 
 	if (belongs_to_no_relation(root, expr))
-		return stats_of_type(exprType(expr), exprTypmod(expr));
+		return stats_of_set(root, expr);
 	examine_variable(root, expr, 0, &variable);
 	if (HeapTupleIsValid(variable.statsTuple))
 		stats = stats_of_tuple(variable.statsTuple, variable.rel != NULL ? variable.rel->tuples : 0,
@@ -100,8 +111,8 @@ find_stats_of_expr(PlannerInfo *root, Node *expr)
 	else
 	{
 		stats = stats_of_type(exprType(expr), exprTypmod(expr));
-		if (!IsA(variable.var, Var))
-			stats.distinct = expression_values(variable.var, stats_of_var, root);
+		stats.distinct = IsA(variable.var, Var) ? derived_values(root, (const Var *) variable.var)
+												: expression_values(variable.var, stats_of_var, root);
 	}
 	if (variable.isunique && variable.rel != NULL)
 		stats.distinct = variable.rel->tuples;
@@ -164,19 +175,21 @@ static List *
 columns_below(const Plan **plan, const Var *var)
 {
 	const Plan *of = *plan;
+	const Plan *below = NULL;
 
 	if (var->varno == INDEX_VAR &&
 		(sort_plan_is_gpusort(of) || sort_plan_is_feed(of) || window_plan_is_window(of)))
 		return ((const CustomScan *) of)->custom_scan_tlist;
 	if (var->varno == OUTER_VAR)
-		*plan = of->lefttree;
+		below = of->lefttree;
 	else if (var->varno == INNER_VAR)
-		*plan = of->righttree;
+		below = of->righttree;
 	else if (!IS_SPECIAL_VARNO(var->varno) && IsA(of, SubqueryScan))
-		*plan = ((const SubqueryScan *) of)->subplan;
-	else
+		below = ((const SubqueryScan *) of)->subplan;
+	if (below == NULL)
 		return NIL;
-	return *plan != NULL ? (*plan)->targetlist : NIL;
+	*plan = below;
+	return below->targetlist;
 }
 
 /* Where the expression is computed: what it shows, if it only shows a column of the plan's input. */
@@ -279,6 +292,8 @@ stats_of_source(PlanExpr *at)
 	}
 	else if (!IsA(at->expr, Var))
 		stats.distinct = expression_values(at->expr, stats_of_var_of_plan, at);
+	else if (((const Var *) at->expr)->varno == OUTER_VAR)
+		stats.distinct = derived_values_of_plan(at->plan, (const Var *) at->expr, at->rtable);
 	return stats;
 }
 
