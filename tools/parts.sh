@@ -287,7 +287,11 @@ run_tap_test() {
 		report_timeout "$name"
 		return
 	fi
-	[ "$bad" != 0 ] || count_failed
+	if [ "$bad" = 0 ]; then
+		# it died; the reason is in its own log
+		count_failed
+		grep -aE -m 5 -A 2 "error running|ERROR|FATAL|PANIC" "$WORK/tap/tmp_check/log/regress_log_$name" || true
+	fi
 	say "FAILED: $name (status $status)"
 }
 

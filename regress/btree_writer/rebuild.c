@@ -38,7 +38,7 @@ PG_FUNCTION_INFO_V1(rebuild_by_writers);
 #endif
 
 /* Bytes that a writer may have at its end, of its levels and what belongs to them. */
-#define WRITERS_MEMORY ((Size) 128 * 1024)
+#define WRITERS_MEMORY ((Size) 256 * 1024)
 
 /* For the build that is under way. */
 static int build_nranges;

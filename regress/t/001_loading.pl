@@ -37,7 +37,7 @@ my @orders = (
 	[ 'session_preload_libraries, before HINTS', '', 'gpusort, HINTS' ]);
 my %hinted = (
 	'a window' => 'SELECT g, row_number() OVER (ORDER BY g DESC) FROM generate_series(1, 50000) AS g',
-	'EXCEPT' => 'SELECT g FROM generate_series(1, 50000) AS g EXCEPT SELECT h FROM generate_series(1, 40000) AS h',
+	'EXCEPT' => 'SELECT g::text FROM generate_series(1, 50000) AS g EXCEPT SELECT h::text FROM generate_series(1, 40000) AS h',
 	'no table' => 'SELECT 2 AS two EXCEPT VALUES (3), (4)',
 	'a sub-select' => 'WITH c AS MATERIALIZED (SELECT DISTINCT g FROM generate_series(1, 50000) AS g) SELECT (SELECT max(g) FROM (SELECT g FROM c EXCEPT VALUES (1)) AS e)',
 	'ORDER BY' => 'SELECT * FROM generate_series(1, 50000) AS g ORDER BY g');
