@@ -148,7 +148,7 @@ FETCH BACKWARD 2 FROM c;
 COMMIT;
 RESET gpusort.mode;
 
--- Rows that come in order, so that each is better than those before, and rows of which none is dropped; and the same through temporary files.
+-- Rows that come in order, so that each is better than those before, and rows of which none is dropped; and the same through temporary files, where the cpu device cuts them out.
 CREATE TABLE readings AS SELECT i AS at, (i % 700)::int AS device, i % 1500 AS other, repeat('f', 100 + i % 200) AS filler FROM generate_series(1, 40000) AS i;
 ALTER TABLE readings ALTER at SET NOT NULL, ALTER device SET NOT NULL, ALTER other SET NOT NULL;
 ANALYZE readings;
@@ -159,9 +159,11 @@ SELECT count(*), of_sort('SELECT DISTINCT at, device FROM readings', 'Looking fo
 RESET gpusort.mode;
 RESET enable_hashagg;
 SET gpusort.work_mem = '64kB';
+SET gpusort.backend = cpu;
 SELECT check_first('SELECT DISTINCT ON (device) device, at, filler FROM readings ORDER BY device, at DESC', 1) AS newest, check_first('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY other ORDER BY at) AS r FROM readings) s WHERE r <= 5', 5) AS five_oldest,
 	check_first('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY other::text COLLATE "C" ORDER BY at) AS r FROM readings) s WHERE r <= 2', 2) AS by_text;
 RESET gpusort.work_mem;
+RESET gpusort.backend;
 
 -- In several processes.
 SET max_parallel_workers_per_gather = 2;
