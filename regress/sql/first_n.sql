@@ -116,7 +116,7 @@ SELECT check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g 
 	check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY u) AS r, rank() OVER (PARTITION BY v ORDER BY ties) AS other FROM f) s WHERE other <= 20', NULL) AS other,
 	check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY u) AS r, rank() OVER (PARTITION BY v ORDER BY ties) AS other FROM f) s WHERE other <= 20 AND r <= 9', NULL) AS both,
 	check_first('SELECT * FROM (SELECT id, row_number() OVER w AS r, sum(v) OVER w FROM f WINDOW w AS (PARTITION BY g ORDER BY u ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)) s WHERE r <= 2', 0) AS frame,
-	check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g, v ORDER BY u) AS r FROM f WHERE v = 2) s WHERE r <= 2', CASE WHEN current_setting('server_version_num')::int < 160000 THEN 0 ELSE 2 END) AS constant;
+	check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g, v ORDER BY u) AS r FROM f WHERE v = 2) s WHERE r <= 2', CASE WHEN current_setting('server_version_num')::int < 170000 THEN 0 ELSE 2 END) AS constant;
 -- A condition that is wrong must not fail before there is a row.
 SELECT check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY u) AS r FROM f WHERE v > 100) s WHERE r <= (SELECT 1 / min(few - few) FROM f)', 0) AS no_row;
 

@@ -477,7 +477,12 @@ rescan_gpusort(CustomScanState *css)
 		return;
 	}
 	ExecClearTuple(css->ss.ss_ScanTupleSlot);
-	if (input->chgParam == NULL && rows_wanted_suffice(&state->wanted, &wanted) &&
+	/*
+	 * As a Sort does, only where the rows were asked for once more from the start: a parameter in the run
+	 * condition of a WindowAgg is not among those that the planner knows of the plan, so that it changes
+	 * unseen.
+	 */
+	if (state->random_access && input->chgParam == NULL && rows_wanted_suffice(&state->wanted, &wanted) &&
 		sorter_rewind(state->sorter))
 		return;
 	release_sorter(state);
