@@ -14,10 +14,10 @@
 
 #include <limits.h>
 
-#include "storage/spin.h"
 #include "utils/memutils.h"
 
 #include "base/guc.h"
+#include "base/spin.h"
 #include "base/stopwatch.h"
 #include "device/cuda/on_card.h"
 #include "monitor/counters.h"

@@ -13,8 +13,7 @@
  */
 #include "postgres.h"
 
-#include "storage/spin.h"
-
+#include "base/spin.h"
 #include "base/wait_events.h"
 #include "device/cuda/on_card.h"
 

@@ -11,9 +11,9 @@
 #include "postgres.h"
 
 #include "storage/condition_variable.h"
-#include "storage/spin.h"
 #include "utils/memutils.h"
 
+#include "base/spin.h"
 #include "base/wait_events.h"
 #include "device/cuda/turns.h"
 
