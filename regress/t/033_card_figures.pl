@@ -235,13 +235,39 @@ foreach my $memory ('16MB', '1MB')
 	my ($device_memory) = $together =~ /on card (\d+)/;
 	cmp_ok($device_memory, '>', 1800, "memory of two parts: $device_memory kB");
 }
+# The memory of their runs is divided among them.
+like(figures("SET gpusort.work_mem = '1MB'; " . PARALLEL, 'SELECT c.* FROM c, generate_series(1, 4) ORDER BY k + 1'), qr/^external merge, cuda, .*disk \d{4}, runs (?!1?\d )\d+ merges 1, .*processes [23]$/, 'runs of several processes');
+is($node->safe_psql('postgres', 'SELECT waits, given_up FROM pg_stat_gpusort_queue'), '0|0', 'still nothing waited');
+my ($parallel_sorts, $spills, $fallbacks) = split /\|/, $node->safe_psql('postgres', q(SELECT parallel_sorts, spills, fallbacks FROM pg_stat_gpusort WHERE device = 'cuda'));
+is("$parallel_sorts $fallbacks", '7 0', 'several processes count as one sort');
 nothing_is_left($node, 'by several processes');
+
+# A sort in turns, two parts of which are on the card, is one of those that a session may have there.
+my $inner = 'SELECT count(CASE WHEN id % 1000 = 0 THEN (SELECT count(k) FROM (SELECT k FROM c AS i WHERE i.id <= 500 + o.id % 7 ORDER BY k OFFSET 0) AS s) END) FROM (SELECT * FROM c ORDER BY t, k OFFSET 0) AS o';
+foreach my $most (1, 2)
+{
+	$node->safe_psql('postgres', 'SELECT gpusort_stat_reset()');
+	is($node->safe_psql('postgres', PARALLEL . "SET gpusort.max_device_sorts = $most; $inner"), '20', "sorts while rows of another one are read, $most at a time");
+	is($node->safe_psql('postgres', q(SELECT device, sorts, fallbacks FROM pg_stat_gpusort WHERE device IN ('cpu', 'cuda') ORDER BY 1)), $most == 1 ? "cpu|20|0\ncuda|1|20" : "cpu|0|0\ncuda|21|0", 'where they are');
+}
+
+# Workers that find no chunks of gpusortd's write runs of their own.
+serve($node, 'gpusortd_options' => '--host-memory-layer --chunk-size 16M --chunks 2', 'staging_memory' => '32MB');
+foreach my $query ('SELECT * FROM c ORDER BY k', 'SELECT * FROM c ORDER BY w')
+{
+	my $digest = "SELECT count(*), md5(string_agg(id || t || k, ',')) FROM ($query, id OFFSET 0) AS s";
+	is($node->safe_psql('postgres', PARALLEL . "SET parallel_leader_participation = off; $digest"), $node->safe_psql('postgres', "SET gpusort.mode = off; $digest"), "$query: workers without chunks");
+	# One of them has the last chunk, and may be the only one that comes in time.
+	my $figures = '';
+	for (my $attempt = 0; $attempt < 20 && $figures !~ /runs/; $attempt++) { $figures = figures(PARALLEL . 'SET parallel_leader_participation = off;', $query) }
+	like($figures, qr/^external merge, cuda, .*runs [1-9]/, 'write runs');
+}
 
 # ---- times ----
 
 # Each call of the device takes 20 ms: one for each chunk and sort, two for each window that is returned.
 use constant CALL_MS => 20;
-serve($node, 'gpusortd_options' => "$options --fault slow:@{[CALL_MS]}");
+serve($node, 'gpusortd_options' => "$options --fault slow:@{[CALL_MS]}", 'staging_memory' => '1GB');
 foreach my $case (
 	[ '', 'SELECT * FROM c WHERE id <= 5000 ORDER BY k', { Transfer => 8, Sort => 1, Gather => 12, Return => 12 } ],
 	[ "SET gpusort.work_mem = '1MB';", 'SELECT * FROM c ORDER BY t, k', { Transfer => 45, Sort => 2, Gather => 45, Return => 45 } ],
