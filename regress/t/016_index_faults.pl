@@ -340,6 +340,16 @@ EOT
 	start_gated_build()->quit;
 	is(end_gated_build(), 'ok', 'an index of rows for which workers have no chunks');
 	is(builds('cuda'), 1, 'is built on the device');
+
+	# The same of rows that are longer than a chunk.
+	serve_with('--host-memory-layer --chunk-size 4k --chunks 4');
+	$node->safe_psql('postgres', <<'EOT');
+CREATE TABLE long AS SELECT i AS id, (SELECT string_agg(md5(i || ' ' || j), '') FROM generate_series(1, CASE WHEN i % 10 = 0 THEN 70 ELSE 2 END) AS j) COLLATE "C" AS t FROM generate_series(1, 20000) AS i;
+ALTER TABLE long SET (parallel_workers = 2);
+SELECT gpusort_stat_reset();
+EOT
+	is($node->safe_psql('postgres', q(SET gpusort.backend = cuda; CREATE INDEX long_gpu ON long (t); SELECT checked('long_gpu'))), 'ok', 'an index of rows that are longer than a chunk');
+	is(builds('cuda'), 1, 'is built on the device');
 }
 
 $builder->quit;
