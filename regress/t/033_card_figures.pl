@@ -291,6 +291,7 @@ foreach my $case (
 		cmp_ok($ms{$stage}, '>=', $calls->{$stage} * CALL_MS, "$set$query: the time of $calls->{$stage} calls: $stage $ms{$stage} ms");
 		cmp_ok($ms{$stage}, '<', $ms{Execution}, 'within that of the query');
 	}
+	cmp_ok($ms{Spill}, '>', 0, "$set$query: writing to files takes time") if $set;
 	my ($sum) = map { $ms{Feed} + $ms{Sort} + $ms{Spill} + $ms{Merge} + $ms{Return} } 1;
 	cmp_ok($sum, '<', $ms{Execution} + 1, "$set$query: no time counts in two stages, $sum of $ms{Execution} ms");
 }
