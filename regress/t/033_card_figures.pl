@@ -223,6 +223,13 @@ like(figures($cursor, 'SELECT * FROM c ORDER BY w'), qr/ cpu, /, 'a sort beside 
 is($node->safe_psql('postgres', 'SELECT waits, given_up FROM pg_stat_gpusort_queue'), '0|0', 'does not wait');
 is($node->safe_psql('postgres', "$cursor SET gpusort.max_device_sorts = 1; SELECT figures('SELECT * FROM c WHERE id < 100 ORDER BY w'); CLOSE holder; SELECT figures('SELECT * FROM c WHERE id < 100 ORDER BY w')") =~ s/, \d+ kB.*//gr, "string sort, cpu\nstring sort, cuda", 'nor has a session more sorts than it may');
 
+# A small result is the session's own, and leaves the card.
+foreach my $case ([ 900, 0 ], [ 5000, 1 ])
+{
+	my ($rows, $jobs) = @$case;
+	is($node->safe_psql('postgres', "BEGIN; DECLARE reader CURSOR FOR SELECT id FROM c WHERE id <= $rows ORDER BY k; MOVE 10 FROM reader; SELECT sum(jobs) FROM gpusort_devices()"), $jobs, "jobs while $rows rows are read");
+}
+
 # ---- by several processes ----
 
 $node->safe_psql('postgres', 'SELECT gpusort_stat_reset()');
