@@ -36,10 +36,11 @@ PG_CFLAGS = $(C_STANDARD) -O$(if $(TIGHT),1,3) -Wall -Wextra -Winit-self -Wno-un
 # Thresholds lowered, so that tests with few rows and little memory reach what takes many otherwise: of the
 # sorts (recursion, scratch memory, the plain C that other processors run), and with TIGHT=1, for tests alone,
 # of chunks, runs, the ways of ICU's sort keys, bounds, and workers that take part as well; and a process that
-# begins to go on alone gives the others time, in which their rows were once counted nowhere.
+# begins to go on alone gives the others time, in which their rows were once counted nowhere.  There a process
+# may only release locks that it has taken (base/spin.h).
 SORT_TIGHT = -DMEMORY_SPOILED -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
-MEMORY_TIGHT = -DCHUNK_SIZE_MIN=4096 -DCHUNK_SIZE_MAX=16384 -DSHARED_CHUNK_SIZE_MIN=4096 -DSHARED_CHUNK_SIZE_MAX=16384 \
+MEMORY_TIGHT = -DLOCKS_CHECKED -DCHUNK_SIZE_MIN=4096 -DCHUNK_SIZE_MAX=16384 -DSHARED_CHUNK_SIZE_MIN=4096 -DSHARED_CHUNK_SIZE_MAX=16384 \
 	-DGENERATIONS_MAX=6 -DMERGE_BUFFER_MIN=512 -DMERGE_FAN_IN_MAX=6 -DICU_ASCII_AFTER=50 -DICU_CACHE_ENTRIES=4 -DBOUND_TIGHT -DBYTES_PER_LOADER=20000 -DMILESTONE_DISTANCE_MIN=200 -DSORT_SHARE_WORKERS=3 \
 	-DWINDOW_SIZE_MIN=1024 -DWINDOW_SIZE_MAX=4096 -DHELPED_ROWS_MIN=100 -DHELPERS_MIN=1 \
 	-DSHARE_BEGINNING=0 -DSHARE_AHEAD_OF_USED=1 -DSHARE_AHEAD_OF_FILES=1

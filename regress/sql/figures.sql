@@ -45,6 +45,17 @@ FROM unnest(ARRAY['SELECT * FROM counted ORDER BY k LIMIT 1', 'SELECT * FROM cou
 	'SELECT DISTINCT ON (t) * FROM counted ORDER BY t, k', 'SELECT DISTINCT ON (g) * FROM counted ORDER BY g, k LIMIT 3',
 	'SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY n) AS place FROM counted) AS s WHERE place <= 3']) WITH ORDINALITY AS q (query, number), unnest(ARRAY[512, 65536]) AS limit_kb,
 	figures(query, limit_kb) AS f ORDER BY number, limit_kb;
+-- First rows of each group: of few groups and of many, of groups by two columns and by long strings, with ranks, and of rows that come in order.
+SELECT query, limit_kb, f.figures
+FROM unnest(ARRAY['SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY id % 3000 ORDER BY k) AS place FROM counted) AS s WHERE place <= 2',
+	'SELECT * FROM (SELECT *, rank() OVER (PARTITION BY id % 500 ORDER BY g) AS place FROM counted) AS s WHERE place <= 4', 'SELECT * FROM (SELECT *, dense_rank() OVER (PARTITION BY id % 500 ORDER BY g DESC) AS place FROM counted) AS s WHERE place <= 3',
+	'SELECT * FROM (SELECT *, dense_rank() OVER (PARTITION BY g ORDER BY n) AS place FROM counted) AS s WHERE place <= 40', 'SELECT DISTINCT ON (g, id % 100) * FROM counted ORDER BY g, id % 100, k DESC',
+	'SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY w, g ORDER BY t) AS place FROM counted) AS s WHERE place <= 3', 'SELECT * FROM (SELECT *, rank() OVER (PARTITION BY left(t, 2) ORDER BY t DESC) AS place FROM counted) AS s WHERE place <= 5',
+	'SELECT DISTINCT ON (left(t, 3), repeat(left(t, 1), 30)) * FROM counted ORDER BY left(t, 3), repeat(left(t, 1), 30), id', 'SELECT DISTINCT ON (thirds) * FROM counted ORDER BY thirds, id', 'SELECT DISTINCT ON (id % 20000) * FROM counted ORDER BY id % 20000, id DESC',
+	'SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY id % 7000 ORDER BY id DESC) AS place FROM counted) AS s WHERE place <= 2',
+	'SELECT DISTINCT ON (g) * FROM counted ORDER BY g, repeat(''x'', 80) || t',
+	'SELECT DISTINCT ON (CASE WHEN id <= 9000 THEN id % 100 ELSE id * 4 + r END) * FROM counted, generate_series(1, 4) AS r ORDER BY CASE WHEN id <= 9000 THEN id % 100 ELSE id * 4 + r END, k']) WITH ORDINALITY AS q (query, number), unnest(ARRAY[512, 65536]) AS limit_kb,
+	figures(query, limit_kb) AS f ORDER BY number, limit_kb;
 -- Several sorts; rows that are read again, backwards or from a mark; a sort of each group of another; and one that is begun several times.
 SET enable_hashjoin = off;
 SET enable_nestloop = off;

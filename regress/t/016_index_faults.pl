@@ -265,28 +265,43 @@ sub wait_for_rest
 	return;
 }
 
-# Builds an index by a device that is lost at its so many-th call.  The workers, which are through with the
-# table before the first process is, are stopped until that one has gone on as far as it can without them.
-sub build_with_late_workers
+# Begins to build an index on the device.  The first process waits with some rows to read, until the gate is
+# closed that is returned; by then the workers are through with the table.
+sub start_gated_build
 {
-	my ($call) = @_;
 	my $waits = q(wait_event_type IN ('Extension', 'IPC'));
 
-	serve_with("--host-memory-layer --fault lost:$call");
 	$node->safe_psql('postgres', 'SELECT gpusort_stat_reset()');
 	my $gate = $node->background_psql('postgres');
 	$gate->query_safe('SELECT pg_advisory_lock(1)');
 	start_build("SET tests.leader = $pid; SET gpusort.backend = cuda; SET statement_timeout = '90s'", 'CREATE INDEX few_gpu ON few (leader_waits(id))');
 	wait_for_rest("SELECT bool_and(CASE WHEN pid = $pid THEN coalesce(wait_event = 'advisory', false) ELSE coalesce($waits, false) END) FROM pg_stat_activity WHERE $pid IN (pid, leader_pid)");
-	@stopped = lines_of($node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE leader_pid = $pid"));
-	kill 'STOP', @stopped;
-	$gate->quit;
-	wait_for_rest("SELECT state = 'idle' OR coalesce($waits, false) FROM pg_stat_activity WHERE pid = $pid");
-	kill 'CONT', splice @stopped;
+	return $gate;
+}
+
+# What became of it: ok, or what is wrong.
+sub end_gated_build
+{
 	my ($errors) = end_build();
 	my $result = $errors eq '' ? $node->safe_psql('postgres', q(SELECT checked('few_gpu'))) : $errors;
 	$node->safe_psql('postgres', 'DROP INDEX IF EXISTS few_gpu');
 	return $result;
+}
+
+# Builds an index by a device that is lost at its so many-th call.  The workers are stopped until the first
+# process has gone on as far as it can without them.
+sub build_with_late_workers
+{
+	my ($call) = @_;
+
+	serve_with("--host-memory-layer --fault lost:$call");
+	my $gate = start_gated_build();
+	@stopped = lines_of($node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE leader_pid = $pid"));
+	kill 'STOP', @stopped;
+	$gate->quit;
+	wait_for_rest("SELECT state = 'idle' OR coalesce(wait_event_type IN ('Extension', 'IPC'), false) FROM pg_stat_activity WHERE pid = $pid");
+	kill 'CONT', splice @stopped;
+	return end_gated_build();
 }
 
 SKIP:
@@ -317,6 +332,24 @@ EOT
 	} while (builds('cuda') == 0 && $call++ < 20);
 	is($wrong, '', 'with a device that is lost at any call and late workers all indexes are built');
 	cmp_ok($call, '>', 3, "of $call calls");
+
+	# All chunks but one are the first process's: rows of a worker are not on the device, where processes
+	# would read them together.
+	$node->safe_psql('postgres', q(ALTER SYSTEM SET gpusort.staging_memory = '32MB'));
+	serve_with('--host-memory-layer --chunk-size 16M --chunks 2');
+	start_gated_build()->quit;
+	is(end_gated_build(), 'ok', 'an index of rows for which workers have no chunks');
+	is(builds('cuda'), 1, 'is built on the device');
+
+	# The same of rows that are longer than a chunk.
+	serve_with('--host-memory-layer --chunk-size 4k --chunks 4');
+	$node->safe_psql('postgres', <<'EOT');
+CREATE TABLE long AS SELECT i AS id, (SELECT string_agg(md5(i || ' ' || j), '') FROM generate_series(1, CASE WHEN i % 10 = 0 THEN 70 ELSE 2 END) AS j) COLLATE "C" AS t FROM generate_series(1, 20000) AS i;
+ALTER TABLE long SET (parallel_workers = 2);
+SELECT gpusort_stat_reset();
+EOT
+	is($node->safe_psql('postgres', q(SET gpusort.backend = cuda; CREATE INDEX long_gpu ON long (t); SELECT checked('long_gpu'))), 'ok', 'an index of rows that are longer than a chunk');
+	is(builds('cuda'), 1, 'is built on the device');
 }
 
 $builder->quit;

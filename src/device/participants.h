@@ -36,9 +36,9 @@
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/fileset.h"
-#include "storage/spin.h"
 
 #include "base/devices.h"
+#include "base/spin.h"
 #include "device/sorter.h"
 #include "memory/arena.h"
 

@@ -14,8 +14,9 @@
 #include "access/xlogdefs.h"
 #include "port/atomics.h"
 #include "storage/bufpage.h"
-#include "storage/spin.h"
 #include "utils/rel.h"
+
+#include "base/spin.h"
 
 typedef struct BlockWriter BlockWriter;
 

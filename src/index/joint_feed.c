@@ -20,11 +20,11 @@
 #include "catalog/index.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
-#include "storage/spin.h"
 #include "utils/backend_progress.h"
 #include "utils/snapmgr.h"
 
 #include "base/pg_compat.h"
+#include "base/spin.h"
 #include "base/stopwatch.h"
 #include "exec/team.h"
 #include "index/heap_scan.h"

@@ -22,8 +22,8 @@
 
 #include "miscadmin.h"
 #include "port/atomics.h"
-#include "storage/spin.h"
 
+#include "base/spin.h"
 #include "memory/memfds.h"
 
 /* With a handle another process finds the memory.  It has a fixed size and no pointers. */

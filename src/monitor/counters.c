@@ -11,7 +11,6 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "storage/shmem.h"
-#include "storage/spin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/timestamp.h"
@@ -19,6 +18,7 @@
 
 #include "base/devices.h"
 #include "base/result_rows.h"
+#include "base/spin.h"
 #include "monitor/counters.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stat_get);

@@ -25,7 +25,6 @@
 #include "storage/ipc.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
-#include "storage/spin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -33,6 +32,7 @@
 
 #include "base/pg_compat.h"
 #include "base/result_rows.h"
+#include "base/spin.h"
 #include "monitor/progress.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stat_get_progress);

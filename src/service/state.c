@@ -10,9 +10,9 @@
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "storage/shmem.h"
-#include "storage/spin.h"
 #include "utils/timestamp.h"
 
+#include "base/spin.h"
 #include "service/state.h"
 
 typedef struct SharedState

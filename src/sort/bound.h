@@ -21,9 +21,9 @@
 #include "postgres.h"
 
 #include "port/atomics.h"
-#include "storage/spin.h"
 
 #include "base/limits.h"
+#include "base/spin.h"
 #include "key/types.h"
 #include "sort/chunk.h"
 

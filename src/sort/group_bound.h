@@ -17,9 +17,8 @@
 
 #include "postgres.h"
 
-#include "storage/spin.h"
-
 #include "base/group_rows.h"
+#include "base/spin.h"
 #include "key/types.h"
 #include "sort/chunk.h"
 #include "sort/group_table.h"

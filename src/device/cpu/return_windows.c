@@ -15,9 +15,9 @@
 
 #include "miscadmin.h"
 #include "storage/condition_variable.h"
-#include "storage/spin.h"
 
 #include "base/limits.h"
+#include "base/spin.h"
 #include "base/stopwatch.h"
 #include "base/wait_events.h"
 #include "device/cpu/return_windows.h"

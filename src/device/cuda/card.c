@@ -168,7 +168,6 @@ cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes)
 	card->stage = CUDA_FEEDING;
 	card->base.merged = NULL;
 	card->base.nrows = 0;
-	cuda_forget_window(card);
 	note_known_rows(&card->estimate, rows, bytes);
 	if (card->client.fd < 0 && !cuda_connect(card))
 		return false;

@@ -102,7 +102,6 @@ cuda_device_sort(Sorter *base)
 {
 	CudaCard *card = (CudaCard *) base;
 
-	sorter_forget_rows_at_hand(base);
 	if (!cuda_share_is_alive(card))
 		return false;
 	sort_share_check_all_fed(base->share);

@@ -14,10 +14,10 @@
 
 #include <limits.h>
 
-#include "storage/spin.h"
 #include "utils/memutils.h"
 
 #include "base/guc.h"
+#include "base/spin.h"
 #include "base/stopwatch.h"
 #include "device/cuda/on_card.h"
 #include "monitor/counters.h"
@@ -80,7 +80,6 @@ cuda_fail(CudaCard *card, SortFailureReason reason, const char *message)
 		sorter_fail(sorter, reason, MemoryContextStrdup(card->context, message));
 	if (!card->replaceable)
 		sorter_fail(card->whole, sorter->failure_reason, sorter->failure);
-	sorter_forget_rows_at_hand(sorter);
 	if (card->share != NULL)
 		sort_share_fail(&card->share->base, sorter->failure_reason, sorter->failure);
 	cuda_leave(card);

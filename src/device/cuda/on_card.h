@@ -58,13 +58,12 @@ typedef struct CudaShare
 
 /*
  * The state of this process and its job, and which other processes use the job.  The states follow each other
- * in this order; some are skipped.
+ * in this order; CUDA_LEFT may be skipped.
  */
 typedef enum CudaStage
 {
 	CUDA_FEEDING,
 	CUDA_LEFT,	/* this process no longer feeds the job */
-	CUDA_ALONE, /* the other processes do not feed it either; this process is the first one */
 	CUDA_SORTED /* all rows are sorted, also for other processes */
 } CudaStage;
 

@@ -13,8 +13,7 @@
  */
 #include "postgres.h"
 
-#include "storage/spin.h"
-
+#include "base/spin.h"
 #include "base/wait_events.h"
 #include "device/cuda/on_card.h"
 
@@ -41,7 +40,7 @@ cuda_share_is_alive(CudaCard *card)
 void
 cuda_leave_full_job(CudaCard *card)
 {
-	if (card->stage >= CUDA_LEFT || !cuda_share_is_alive(card))
+	if (card->stage >= CUDA_LEFT)
 		return;
 	if (card->share != NULL)
 		sort_share_note_overflow(&card->share->base);
@@ -145,12 +144,11 @@ cuda_share_take_over(CudaCard *card)
 {
 	CudaShare *share = card->share;
 
-	if (share == NULL || card->stage >= CUDA_ALONE)
+	if (share == NULL)
 		return true;
 	sort_share_note_overflow(&share->base);
 	cuda_leave(card);
 	(void) sort_share_wait_for_none(&share->base, &share->nfeeding);
-	card->stage = CUDA_ALONE;
 	return cuda_share_is_alive(card);
 }
 

@@ -95,12 +95,9 @@ cuda_has_runs(const CudaCard *card)
 static void
 create_external(CudaCard *card)
 {
-	MemoryContext old = MemoryContextSwitchTo(card->context);
-
 	if (card->external == NULL)
 		card->external = external_sort_create(card->key, card->request.rows.desc, card->limit,
 											  card->request.rows.random_access, &card->stats);
-	MemoryContextSwitchTo(old);
 }
 
 /* Writes the sorted rows of the job as a run. */
@@ -111,7 +108,6 @@ write_job(CudaCard *card)
 	MinimalTuple row;
 	Run *run;
 
-	create_external(card);
 	if (external_sort_is_full(card->external))
 		external_sort_merge_full_generations(card->external);
 	run = external_sort_begin_run(card->external);
@@ -150,6 +146,8 @@ spill_job(CudaCard *card)
 	if (done && card->base.nrows == 0 && card->has_refused && card->external == NULL &&
 		!card->request.rows.fed_once)
 		done = cuda_fail(card, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
+	if (done)
+		create_external(card);
 	if (done && card->base.nrows > 0)
 		done = write_job(card);
 	MemoryContextSwitchTo(old);
@@ -172,10 +170,8 @@ cuda_finish_external(CudaCard *card)
 {
 	if (!spill_job(card))
 		return false;
-	cuda_forget_window(card);
 	gpu_client_close(&card->client);
 	cuda_publish_runs(card);
-	create_external(card);
 	if (cuda_has_runs(card))
 		external_sort_adopt(card->external, &card->runs->files, card->first_run_sorter,
 							pg_atomic_read_u32(&card->runs->n) - card->first_run_sorter, &card->stats);

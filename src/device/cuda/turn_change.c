@@ -47,7 +47,7 @@ begin_job(TurnsSorter *sorter, CudaCard *card, int part)
 static void
 keep_stats(TurnsSorter *sorter, SorterStats stats)
 {
-	stats.device_memory = 0; /* of both that there are at a time, or there were */
+	stats.device_memory = 0; /* that of the cards that there are is told */
 	sorter_stats_add_all(&sorter->ended, &stats);
 }
 
@@ -70,12 +70,9 @@ static void
 end_second_card(TurnsSorter *sorter)
 {
 	CudaCard *second = sorter->second;
-	Size both;
 
 	if (second == NULL)
 		return;
-	both = sorter->card->stats.device_memory + second->stats.device_memory;
-	sorter->most_device_memory = Max(sorter->most_device_memory, both);
 	keep_stats(sorter, second->stats);
 	cuda_end(second);
 	sorter->second = NULL;

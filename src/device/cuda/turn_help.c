@@ -11,9 +11,9 @@
 #include "postgres.h"
 
 #include "storage/condition_variable.h"
-#include "storage/spin.h"
 #include "utils/memutils.h"
 
+#include "base/spin.h"
 #include "base/wait_events.h"
 #include "device/cuda/turns.h"
 
@@ -130,7 +130,7 @@ static void
 help_send(TurnsSorter *sorter, int part)
 {
 	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turn", ALLOCSET_DEFAULT_SIZES);
+		AllocSetContextCreate(sorter->context, "GpuSort cuda turn", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	CudaCard *card = cuda_card_create(&sorter->base, sorter->waiting.key);
 
@@ -150,14 +150,11 @@ turn_help(Sorter *base)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
 	TurnsShare *share = turns_share(sorter);
-	MemoryContext old;
 	int part = 0;
 
 	if (!sort_share_is_joined(sorter->base.share))
 		return others_help(sorter);
-	old = MemoryContextSwitchTo(sorter->context);
 	while ((part = wait_for_turn(share, part)) > 0)
 		help_send(sorter, part);
-	MemoryContextSwitchTo(old);
 	return false;
 }

@@ -277,7 +277,6 @@ turns_get_stats(const Sorter *base, SorterStats *stats)
 	cuda_get_stats(sorter->card, base->share, stats);
 	if (sorter->second != NULL)
 		sorter_stats_add_all(stats, &sorter->second->stats);
-	stats->device_memory = Max(stats->device_memory, sorter->most_device_memory);
 	sorter_stats_add_all(stats, &sorter->ended);
 	add_waited(sorter, stats);
 	sorter_get_groups(base, stats);

@@ -68,11 +68,10 @@ typedef struct TurnsSorter
 	CudaCard *second;
 	bool card_is_lost; /* the cpu device sorts the parts that are left */
 	Waiting waiting;
-	WaitingShare own;		 /* the WaitingShare of a sort that only this process feeds */
-	uint64 first_rows;		 /* number of rows of the first part */
-	uint64 first_bytes;		 /* bytes of the first part */
-	SorterStats ended;		 /* statistics of sorters that have ended */
-	Size most_device_memory; /* the most device memory that two sorters had at a time */
+	WaitingShare own;	/* the WaitingShare of a sort that only this process feeds */
+	uint64 first_rows;	/* number of rows of the first part */
+	uint64 first_bytes; /* bytes of the first part */
+	SorterStats ended;	/* statistics of sorters that have ended */
 } TurnsSorter;
 
 /* Returns the part of the sorter that processes share; NULL: this process is alone. */

@@ -21,8 +21,8 @@
 
 #include "storage/fd.h"
 #include "storage/fileset.h"
-#include "storage/spin.h"
 
+#include "base/spin.h"
 #include "device/cuda/on_card.h"
 #include "memory/arena.h"
 #include "sort/splitters.h"
