@@ -2,8 +2,9 @@
  * exec/window_calls.c
  *		The functions of a window: their results, row by row.
  *
- * lag() keeps the values of the last rows in a ring, nth_value() and last_value() keep one.  lead() reads a
- * row that is held (held_rows.h).
+ * lag() keeps the values of the last rows in a ring, nth_value() and last_value() keep one.  The oldest ones
+ * are freed first, as a generation context expects: another one would keep a block for every length that
+ * values had.  lead() reads a row that is held (held_rows.h).
  */
 #include "postgres.h"
 
@@ -11,11 +12,16 @@
 #include "miscadmin.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "base/pg_compat.h"
 #include "exec/window_aggregate.h"
 #include "exec/window_calls.h"
 #include "plan/window_functions.h"
+
+/* Bytes of a block of kept values. */
+#define BLOCK_MIN 1024
+#define BLOCK_MAX (64 * 1024)
 
 /* A copy of a row's value. */
 typedef NullableDatum KeptValue;
@@ -36,7 +42,7 @@ typedef struct CallState
 
 struct WindowCalls
 {
-	MemoryContext memory;
+	MemoryContext memory;  /* of kept values */
 	MemoryContext results; /* of aggregates */
 	WindowUnit unit;
 	WindowNeeds needs;
@@ -89,7 +95,8 @@ window_calls_create(CustomScanState *node, List *functions, WindowUnit unit)
 	WindowCalls *calls = palloc0(offsetof(WindowCalls, calls) + sizeof(CallState) * list_length(functions));
 	ListCell *cell;
 
-	calls->memory = CurrentMemoryContext;
+	calls->memory =
+		GenerationContextCreate(CurrentMemoryContext, "gpusort kept values", 0, BLOCK_MIN, BLOCK_MAX);
 	calls->results =
 		AllocSetContextCreate(CurrentMemoryContext, "gpusort window results", ALLOCSET_SMALL_SIZES);
 	calls->unit = unit;
