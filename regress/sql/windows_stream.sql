@@ -202,6 +202,26 @@ SELECT check_windows('SELECT id, sum((SELECT count(*) FROM r i WHERE i.id < r.id
 CREATE TABLE changed AS SELECT id, few, x FROM r;
 SELECT check_windows('SELECT o.id, (SELECT sum(s) FROM (SELECT sum(x) OVER (PARTITION BY few ORDER BY id) + lead(x) OVER (PARTITION BY few ORDER BY id) AS s FROM r WHERE r.few = o.few) s) FROM changed o WHERE o.few < 5 ORDER BY o.id') AS correlated;
 
+-- Errors of the input and of an argument while rows pass, are held in memory or in a tuplestore.  A WindowAgg reads further ahead.
+SET work_mem = '64kB';
+SELECT call, over, string_agg(until_error(query, 'force'), '; ' ORDER BY n) AS forced, bool_and(right(until_error(query, 'force'), 6) = right(until_error(query, 'off'), 6)) AS same_errors
+FROM unnest('{"PARTITION BY k ORDER BY n ROWS UNBOUNDED PRECEDING","ORDER BY k","PARTITION BY k"}'::text[]) AS over, unnest('{"sum(n) OVER w","lead(n, 100) OVER w, sum(n) OVER w, max(t) OVER w","sum(fails_at(n, 1500)) OVER w, lag(t) OVER w"}'::text[]) AS call,
+	unnest('{0,1,99,100,1000,1500,1999,2000,2500}'::int[]) AS n,
+	format('SELECT n, t, %s FROM (SELECT i / 1000 AS k, i AS n, repeat(md5(i::text), 3) AS t FROM generate_series(1, 2500) AS i ORDER BY 1, 2 OFFSET 0) s WHERE fails_at(n, %s) > 0 WINDOW w AS (%s)', call, n, over) AS query
+GROUP BY call, over ORDER BY call, over;
+-- The same window again with other parameters, left early or read to the end, from memory and from a tuplestore; and a merge join that goes back above two.
+SELECT check_windows('SELECT g, s.* FROM generate_series(0, 5) AS g, LATERAL (SELECT id, sum(x + g) OVER w, lead(t, 3) OVER w, count(*) OVER w FROM r WHERE id % 3 <> g WINDOW w AS (PARTITION BY b ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) LIMIT 400 * (g % 3)) s') AS left_early,
+	check_windows('SELECT g, s.* FROM generate_series(0, 5) AS g, LATERAL (SELECT id, sum(x + g) OVER w, lead(t, 3) OVER w, count(*) OVER w FROM r WHERE id % 3 <> g WINDOW w AS (PARTITION BY b ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) OFFSET 0) s') AS to_the_end;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SET gpusort.mode = force;
+SELECT nodes(query, 'Materialize') AS materialized, nodes(query, 'Merge Join') AS joins, check_windows(query, 2) AS merge_join
+FROM (VALUES ('SELECT count(*), sum(a.s), sum(b.l), sum(a.s * b.l) FROM (SELECT few, sum(x) OVER (ORDER BY few) AS s FROM r) a JOIN (SELECT few, lead(x) OVER (ORDER BY few, id) AS l, id FROM r) b ON a.few = b.few')) AS q (query);
+RESET gpusort.mode;
+RESET enable_nestloop;
+RESET enable_hashjoin;
+RESET work_mem;
+
 -- Cursors: forwards alone, both ways, held; prepared statements; tables.
 SET gpusort.mode = force;
 BEGIN;
@@ -214,6 +234,13 @@ DECLARE both_ways SCROLL CURSOR FOR SELECT row_number() OVER w, lead(n) OVER w, 
 FETCH LAST FROM both_ways;
 FETCH ABSOLUTE 3 FROM both_ways;
 FETCH BACKWARD 2 FROM both_ways;
+MOVE BACKWARD ALL IN both_ways;
+FETCH RELATIVE 1500 FROM both_ways;
+FETCH RELATIVE -2 FROM both_ways;
+FETCH PRIOR FROM both_ways;
+FETCH LAST FROM both_ways;
+FETCH NEXT FROM both_ways;
+FETCH PRIOR FROM both_ways;
 COMMIT;
 SET plan_cache_mode = force_generic_plan;
 PREPARE sums_of (int, int) AS SELECT count(*), sum(s), sum(l) FROM (SELECT sum(x + $2) OVER w AS s, lead(x) OVER w AS l FROM r WHERE few = $1 WINDOW w AS (ORDER BY id)) s;

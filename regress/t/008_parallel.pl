@@ -127,6 +127,7 @@ my %sorts = (
 	'variable keys in memory' => [ '1GB', "SELECT * FROM r ORDER BY t OFFSET 1000000000" ],
 	'first rows of groups in memory' => [ '1GB', "$firsts OFFSET 1000000000" ],
 	'first rows of groups through files' => [ '1MB', "$firsts OFFSET 1000000000" ],
+	'a window of which rows are in files' => [ '1MB', "SELECT sum(id) OVER (PARTITION BY id % 3), t FROM r OFFSET 1000000000" ],
 	'fixed keys through the Gather and files' => [ '1MB', "SELECT * FROM r ORDER BY k OFFSET 1000000000" ],
 );
 foreach my $name (sort keys %sorts)
