@@ -199,6 +199,13 @@ SELECT check_windows('SELECT id, sum((SELECT count(*) FROM r i WHERE i.id < r.id
 	check_windows('SELECT id, lag(a) OVER w, lead(a) OVER w, last_value(a) OVER w FROM (SELECT id, few, array_append(arr, x) AS a FROM r OFFSET 0) s WINDOW w AS (PARTITION BY few ORDER BY id)') AS arrays,
 	check_windows('SELECT lag(a) OVER w, last_value(a) OVER w, nth_value(a, 2) OVER w, a FROM (SELECT array_append(arr, x) AS a FROM (SELECT * FROM r ORDER BY id OFFSET 0) i OFFSET 0) s WINDOW w AS (ROWS UNBOUNDED PRECEDING)') AS arrays_in_memory,
 	check_windows('SELECT * FROM (SELECT id, avg(x) OVER w, string_agg(few::text, NULL) OVER w, repeat(md5(id::text), 3) AS t FROM r WINDOW w AS (PARTITION BY d ORDER BY few)) s ORDER BY id') AS beside_others;
+-- Outputs: constants, columns and results in any order, some of them twice or not at all; of which a few are wanted.
+SELECT check_windows('SELECT 1 AS one, lag(x) OVER w, ''two''::text, NULL::text, id, true, 2.5, 3::bigint, sum(x) OVER w, NULL::int, ''{1}''::int[], t FROM r WINDOW w AS (PARTITION BY few ORDER BY id)') AS constants,
+	check_windows('SELECT id, lag(x) OVER w, id, 7, lag(x) OVER w, 7, sum(x) OVER w, lag(x) OVER w FROM r WINDOW w AS (PARTITION BY few ORDER BY id)') AS twice,
+	check_windows('SELECT 5, row_number() OVER (ORDER BY id) FROM r') AS no_columns, check_windows('SELECT sum(x) OVER w, lead(t) OVER w, t, b, lag(t) OVER w, few, x + 1 FROM r WINDOW w AS (ORDER BY id)') AS reordered,
+	check_windows('SELECT count(*), count(l), sum(s), max(c) FROM (SELECT 1 AS c, t, lag(x) OVER w AS l, big, 2::bigint AS d, sum(big) OVER w AS s, f FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s') AS below_an_aggregate,
+	check_windows('SELECT t, s, c, n FROM (SELECT t, sum(big) OVER w AS s, 8 AS c, count(*) OVER w AS n, id, b FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s WHERE n <= 9 AND s % 2 = 0 AND b ORDER BY n, s, id') AS conditions,
+	check_windows('SELECT max(s.t), min(s.b::text), count(DISTINCT s.l) FROM r, LATERAL (SELECT 1 AS one, x, lag(t) OVER w AS l, b, r.t FROM r i WHERE i.few = r.few WINDOW w AS (ORDER BY i.id)) s WHERE r.id % 50 = 0') AS in_a_loop;
 CREATE TABLE changed AS SELECT id, few, x FROM r;
 SELECT check_windows('SELECT o.id, (SELECT sum(s) FROM (SELECT sum(x) OVER (PARTITION BY few ORDER BY id) + lead(x) OVER (PARTITION BY few ORDER BY id) AS s FROM r WHERE r.few = o.few) s) FROM changed o WHERE o.few < 5 ORDER BY o.id') AS correlated;
 
@@ -253,9 +260,9 @@ EXECUTE sums_of (5, 0);
 SET gpusort.mode = force;
 DEALLOCATE sums_of;
 RESET plan_cache_mode;
-CREATE TABLE kept AS SELECT *, lag(t) OVER w AS before, sum(big) OVER w AS total FROM r WINDOW w AS (PARTITION BY few ORDER BY id);
+CREATE TABLE kept AS SELECT *, lag(t) OVER w AS before, 7 AS seven, sum(big) OVER w AS total, NULL::text AS nothing FROM r WINDOW w AS (PARTITION BY few ORDER BY id);
 SET gpusort.mode = off;
-SELECT count(*) FROM (TABLE kept EXCEPT SELECT *, lag(t) OVER w, sum(big) OVER w FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s;
+SELECT count(*) FROM (TABLE kept EXCEPT SELECT *, lag(t) OVER w, 7, sum(big) OVER w, NULL FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s;
 RESET gpusort.mode;
 
 -- In a parallel worker.

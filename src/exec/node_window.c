@@ -124,6 +124,7 @@ begin_window(CustomScanState *css, EState *estate, int eflags)
 	TupleDesc rows;
 
 	custom_scan_apply_slot_ops(css, estate, window_slot_ops());
+	window_slot_init(css->ss.ss_ScanTupleSlot, plan->custom_scan_tlist);
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	rows = ExecGetResultType(outerPlanState(css));
 	/* held rows are in other slots than the input's */
@@ -292,21 +293,6 @@ compute_results(GpuWindowState *state, TupleTableSlot *row)
 	return row;
 }
 
-/* The scan tuple: the row and its results, or NULLs where the run condition is false. */
-static void
-store_tuple(GpuWindowState *state, TupleTableSlot *row)
-{
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	int ncolumns = row->tts_tupleDescriptor->natts;
-	int nresults = slot->tts_tupleDescriptor->natts - ncolumns;
-
-	window_slot_store(slot, row);
-	if (state->stage == WINDOW_PASSING)
-		memset(slot->tts_isnull + ncolumns, true, sizeof(bool) * nresults);
-	else
-		window_calls_results(state->calls, slot->tts_values + ncolumns, slot->tts_isnull + ncolumns);
-}
-
 /*
  * Is the scan tuple to be returned?  The one at which the run condition becomes false is, and with its
  * results, if another window may want it.
@@ -362,7 +348,8 @@ exec_window(CustomScanState *css)
 		ResetExprContext(context);
 		if (state->stage == WINDOW_COUNTING)
 			row = compute_results(state, row);
-		store_tuple(state, row);
+		window_slot_store(css->ss.ss_ScanTupleSlot, row);
+		window_calls_results(state->calls, state->stage == WINDOW_COUNTING, css->ss.ss_ScanTupleSlot);
 		if (!state->computes)
 			return css->ss.ss_ScanTupleSlot;
 		context->ecxt_scantuple = css->ss.ss_ScanTupleSlot;
@@ -393,7 +380,7 @@ end_window(CustomScanState *css)
 	GpuWindowState *state = (GpuWindowState *) css;
 
 	if (state->held != NULL)
-		held_rows_end(state->held);
+		held_rows_clear(state->held);
 	ExecEndNode(outerPlanState(css));
 }
 

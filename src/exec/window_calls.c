@@ -29,6 +29,7 @@ typedef NullableDatum KeptValue;
 typedef struct CallState
 {
 	WindowCall call;
+	int column;	  /* of the result in the scan tuple, from 0 */
 	int16 length; /* of the result's type */
 	bool byval;
 	Datum value; /* the result at the current row */
@@ -89,10 +90,18 @@ create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, Pl
 	state->aggregate = window_aggregate_create(calls->aggregates, function, node);
 }
 
+static bool
+is_no_result(const Expr *value)
+{
+	return IsA(value, Var) || IsA(value, Const);
+}
+
 WindowCalls *
 window_calls_create(CustomScanState *node, List *functions, WindowUnit unit)
 {
 	WindowCalls *calls = palloc0(offsetof(WindowCalls, calls) + sizeof(CallState) * list_length(functions));
+	List *columns = ((const CustomScan *) node->ss.ps.plan)->custom_scan_tlist;
+	int column = 0;
 	ListCell *cell;
 
 	calls->memory =
@@ -101,7 +110,12 @@ window_calls_create(CustomScanState *node, List *functions, WindowUnit unit)
 		AllocSetContextCreate(CurrentMemoryContext, "gpusort window results", ALLOCSET_SMALL_SIZES);
 	calls->unit = unit;
 	foreach(cell, functions)
+	{
+		while (is_no_result(list_nth_node(TargetEntry, columns, column)->expr))
+			column++;
+		calls->calls[calls->n].column = column++;
 		create_call(calls, &calls->calls[calls->n++], lfirst(cell), &node->ss.ps);
+	}
 	return calls;
 }
 
@@ -243,11 +257,13 @@ window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot
 }
 
 void
-window_calls_results(const WindowCalls *calls, Datum *values, bool *isnull)
+window_calls_results(const WindowCalls *calls, bool computed, TupleTableSlot *slot)
 {
 	for (int i = 0; i < calls->n; i++)
 	{
-		values[i] = calls->calls[i].value;
-		isnull[i] = calls->calls[i].isnull;
+		const CallState *state = &calls->calls[i];
+
+		slot->tts_values[state->column] = state->value;
+		slot->tts_isnull[state->column] = !computed || state->isnull;
 	}
 }

@@ -60,7 +60,7 @@ extern void window_calls_end_frame(WindowCalls *calls);
 extern void window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot *row,
 								HeldRows *held, int first_reader);
 
-/* Sets the results, a column each. */
-extern void window_calls_results(const WindowCalls *calls, Datum *values, bool *isnull);
+/* Sets the results in the slot, as a column each; NULLs if they were not computed. */
+extern void window_calls_results(const WindowCalls *calls, bool computed, TupleTableSlot *slot);
 
 #endif /* GPUSORT_EXEC_WINDOW_CALLS_H */
