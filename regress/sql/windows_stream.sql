@@ -3,6 +3,7 @@
 --
 CREATE SCHEMA windows_stream;
 SET search_path = windows_stream, public;
+CREATE FUNCTION unknown_ntile(int) RETURNS int LANGUAGE internal WINDOW STRICT IMMUTABLE AS 'window_ntile';
 -- Few values, with NULLs, peers and NaN; id says every row, in no order of the table.
 CREATE TABLE r AS
 SELECT (noise(i) & 65535)::int * 4096 + i AS id, CASE WHEN i % 11 > 0 THEN (noise(i, 1) % 40)::int END AS few, (i % 3 = 0) AS b,
@@ -49,9 +50,9 @@ SELECT call, (SELECT regexp_replace(how, '.*(a window above the sort copies all 
 	FROM gpusort_check(format('SELECT %s FROM r WINDOW w AS (ORDER BY big, id), rows AS (ORDER BY big, id ROWS UNBOUNDED PRECEDING)', call))) AS window
 FROM unnest('{"lag(x) OVER w","lag(x, 100) OVER w, lead(x, -100) OVER w","lag(x, 101) OVER w","lead(x, 101) OVER w","lead(x, few) OVER w","lag(x, NULL) OVER w","lag(x + 1) OVER w",
 	"lag(x, 1, few) OVER w","lag(x, 1, 2.5) OVER w","first_value(x + 1) OVER w","nth_value(x, 0) OVER w","nth_value(x, few) OVER w","nth_value(x, NULL) OVER w","last_value(x) OVER w",
-	"ntile(4) OVER w","percent_rank() OVER w","cume_dist() OVER w","sum(x) OVER (w ROWS 3 PRECEDING)","sum(x) OVER (w RANGE CURRENT ROW)","rank() OVER (w RANGE CURRENT ROW)",
+	"ntile(4) OVER w","ntile(few) OVER w","ntile(NULL) OVER w","ntile(0) OVER w","percent_rank() OVER w","cume_dist() OVER w","unknown_ntile(4) OVER w","sum(x) OVER (w ROWS 3 PRECEDING)","sum(x) OVER (w RANGE CURRENT ROW)","rank() OVER (w RANGE CURRENT ROW)",
 	"sum(x) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)","last_value(x) OVER (w ROWS UNBOUNDED PRECEDING EXCLUDE TIES)","sum(x) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING)",
-	"sum(random()) OVER w","count(*) FILTER (WHERE random() < 2) OVER w","lag(x) OVER w, ntile(4) OVER w","sum(x + 1) OVER w, random()"}'::text[]) AS call;
+	"sum(random()) OVER w","count(*) FILTER (WHERE random() < 2) OVER w","lag(x) OVER w, unknown_ntile(4) OVER w","sum(x + 1) OVER w, random()"}'::text[]) AS call;
 RESET gpusort.mode;
 
 -- lag() and lead(), of columns of every kind.
@@ -64,6 +65,23 @@ SELECT check_over('lag(x, 2, -1) OVER w, lead(x, 2, -2) OVER w, lag(t, 1, ''none
 	check_over('lag(x) OVER w, lead(x) OVER w', 'PARTITION BY few, b, t ORDER BY id') AS small_partitions, check_over('lag(x) OVER w, lead(x, 3) OVER w', 'PARTITION BY id') AS single_rows,
 	check_over('lead(x, 100) OVER w', 'PARTITION BY few, b ORDER BY id') AS smaller_than_lead;
 SELECT check_windows('SELECT id, lead(id) OVER (ORDER BY id) FROM r WHERE false') AS nothing, check_windows('SELECT id, lead(id) OVER (ORDER BY id), lag(id) OVER (ORDER BY id) FROM r WHERE id = (SELECT max(id) FROM r)') AS one_row;
+
+-- Functions of the number of a partition's rows, over partitions of any size, with peers and without, beside others, in memory and in
+-- a tuplestore.
+SELECT over, check_over('ntile(1) OVER w, ntile(2) OVER w, ntile(7) OVER w, ntile(49) OVER w, ntile(50) OVER w, ntile(51) OVER w, ntile(100000) OVER w', over || ', id') AS buckets,
+	check_windows(format('SELECT * FROM (SELECT id, percent_rank() OVER w, cume_dist() OVER w, rank() OVER w FROM r WINDOW w AS (%s)) s ORDER BY id', over)) AS ranks,
+	check_windows(format('SELECT * FROM (SELECT id, cume_dist() OVER w, sum(x) OVER w, count(*) OVER w, max(few) OVER w FROM r WINDOW w AS (%s)) s ORDER BY id', over)) AS beside_frames,
+	check_over('lag(t, 2) OVER w, lead(x, 3) OVER w, ntile(4) OVER w, percent_rank() OVER w, cume_dist() OVER w, sum(x) OVER w', over || ', id') AS beside_others,
+	check_over('cume_dist() OVER w, max(t) OVER w, sum(x) OVER w', over || ', id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING') AS beside_partitions
+FROM unnest('{"PARTITION BY few ORDER BY d","PARTITION BY few, b, d ORDER BY scaled","PARTITION BY b ORDER BY few DESC","ORDER BY scaled, f","PARTITION BY id ORDER BY few","ORDER BY big"}'::text[]) AS over;
+SET work_mem = '64kB';
+SELECT check_over('ntile(9) OVER w, percent_rank() OVER w, lead(t, 20) OVER w, t', 'PARTITION BY b ORDER BY id') AS stored,
+	check_windows('SELECT * FROM (SELECT id, t, cume_dist() OVER w, percent_rank() OVER w, sum(x) OVER w, count(*) OVER w FROM r WINDOW w AS (ORDER BY few)) s ORDER BY id') AS stored_with_peers,
+	check_windows('SELECT g, s.* FROM generate_series(0, 3) AS g, LATERAL (SELECT id, cume_dist() OVER w, ntile(3) OVER w, t FROM r WHERE id % 3 <> g WINDOW w AS (PARTITION BY b ORDER BY id) LIMIT 400 * g) s') AS left_early;
+RESET work_mem;
+SELECT check_windows('SELECT * FROM (SELECT id, few, ntile(5) OVER (PARTITION BY few ORDER BY id) AS n FROM r) s WHERE n <= 2 ORDER BY id') AS first_buckets,
+	check_windows('SELECT * FROM (SELECT id, few, percent_rank() OVER (PARTITION BY few ORDER BY id) AS n, lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r) s WHERE n < 0.25 ORDER BY id', 2) AS first_quarter,
+	check_windows('SELECT id, ntile(3) OVER (), cume_dist() OVER (), percent_rank() OVER () FROM (SELECT * FROM r ORDER BY id OFFSET 0) s') AS no_order, check_windows('SELECT ntile(3) OVER (ORDER BY id), cume_dist() OVER (ORDER BY id) FROM r WHERE false') AS nothing;
 
 -- Frames: rows, peers, groups and the whole partition.
 SELECT frame, check_over('first_value(t) OVER w, nth_value(x, 2) OVER w, nth_value(t, 5) OVER w, row_number() OVER w', 'PARTITION BY few ORDER BY id ' || frame) AS first_values,
@@ -186,8 +204,8 @@ SELECT check_windows('SELECT id, lag(id) OVER (ORDER BY id), sum(x) OVER (ORDER 
 RESET enable_seqscan;
 SELECT check_windows('SELECT g, lead(g) OVER (), sum(g) OVER (ROWS UNBOUNDED PRECEDING) FROM generate_series(1, 50) AS g', 2) AS function_scan,
 	check_windows('SELECT id, sum(x) OVER (PARTITION BY few ORDER BY left(t, 1)::text::backwards, id ROWS UNBOUNDED PRECEDING) FROM r') AS left_to_postgresql,
-	check_windows('SELECT id, sum(x) OVER (PARTITION BY few ORDER BY id), ntile(3) OVER (PARTITION BY few ORDER BY id, b), lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r', 1, 1) AS below_another,
-	check_windows('SELECT id, ntile(3) OVER (PARTITION BY few ORDER BY id), lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r ORDER BY id', 1, 1) AS beside_another,
+	check_windows('SELECT id, sum(x) OVER (PARTITION BY few ORDER BY id), unknown_ntile(3) OVER (PARTITION BY few ORDER BY id, b), lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r', 1, 1) AS below_another,
+	check_windows('SELECT id, unknown_ntile(3) OVER (PARTITION BY few ORDER BY id), lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r ORDER BY id', 1, 1) AS beside_another,
 	check_windows('SELECT count(*), sum(l), sum(s) FROM (SELECT lag(x) OVER w AS l, sum(x) OVER w AS s FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s') AS below_an_aggregate,
 	check_windows('SELECT id, sum(sum(x)) OVER (ORDER BY id), lag(sum(x)) OVER (ORDER BY id), lag(max(t)) OVER (ORDER BY id) FROM r GROUP BY id') AS of_aggregates;
 -- Sub-selects and parameters in arguments; loops; whole rows.

@@ -46,6 +46,7 @@ enum
 {
 	READER_CURRENT,
 	READER_UNIT,
+	READER_PEERS,
 	READER_CALLS
 };
 
@@ -208,7 +209,7 @@ static void
 begin_partition(GpuWindowState *state, TupleTableSlot *row)
 {
 	state->stage = WINDOW_COUNTING;
-	state->place = (WindowPlace){1, 1, 1};
+	state->place = (WindowPlace){1, 1, 1, 0, 0};
 	state->unit_left = 0;
 	row_group_begin(state->partition, row);
 	if (state->peers != NULL)
@@ -268,6 +269,20 @@ hold_rows_ahead(GpuWindowState *state, TupleTableSlot *row)
 	return held_rows_read(state->held, READER_CURRENT, 0);
 }
 
+/* Finds the last peer of the current row, the first one of its peers; all rows of the partition are held. */
+static void
+find_last_peer(GpuWindowState *state)
+{
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+	TupleTableSlot *row;
+	int64 n = 1;
+
+	while ((row = held_rows_read(state->held, READER_PEERS, n)) != NULL &&
+		   row_group_contains(state->peers, row, context))
+		n++;
+	state->place.last_peer = state->place.rank + n - 1;
+}
+
 /*
  * Computes the results at this row, in the order of a WindowAgg: those of aggregates come last.  Returns the
  * row, where it is then.
@@ -276,7 +291,12 @@ static TupleTableSlot *
 compute_results(GpuWindowState *state, TupleTableSlot *row)
 {
 	if (state->needs.rows_ahead > 0)
+	{
 		row = hold_rows_ahead(state, row);
+		state->place.rows = state->place.row_number - 1 + held_rows_count(state->held);
+	}
+	if (state->needs.last_peer && state->place.rank == state->place.row_number)
+		find_last_peer(state);
 	window_calls_at_row(state->calls, &state->place, row, state->held, READER_CALLS);
 	if (state->unit != NULL)
 	{

@@ -58,12 +58,29 @@ struct WindowCalls
 static void
 note_needs(WindowNeeds *needs, const WindowCall *call)
 {
-	needs->peers |= call->kind == WINDOW_RANK || call->kind == WINDOW_DENSE_RANK;
-	needs->frame |= window_kind_has_frame(call->kind);
-	if (call->kind != WINDOW_LEAD)
-		return;
-	needs->rows_ahead = Max(needs->rows_ahead, (int) call->offset);
-	needs->readers++;
+	switch (call->kind)
+	{
+		case WINDOW_CUME_DIST:
+			needs->last_peer = true;
+			/* FALLTHROUGH */
+		case WINDOW_PERCENT_RANK:
+			needs->peers = true;
+			/* FALLTHROUGH */
+		case WINDOW_NTILE:
+			needs->rows_ahead = WINDOW_ALL_ROWS;
+			break;
+		case WINDOW_RANK:
+		case WINDOW_DENSE_RANK:
+			needs->peers = true;
+			break;
+		case WINDOW_LEAD:
+			needs->rows_ahead = Max(needs->rows_ahead, (int) call->offset);
+			needs->readers++;
+			break;
+		default:
+			needs->frame |= window_kind_has_frame(call->kind);
+			break;
+	}
 }
 
 static void
@@ -90,6 +107,7 @@ create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, Pl
 	state->aggregate = window_aggregate_create(calls->aggregates, function, node);
 }
 
+/* In a custom_scan_tlist. */
 static bool
 is_no_result(const Expr *value)
 {
@@ -225,6 +243,16 @@ compute_lead(CallState *state, HeldRows *held, int reader)
 		state->value = slot_getattr(row, state->call.attno, &state->isnull);
 }
 
+/* The first buckets have one row more if rows are left. */
+static int32
+bucket_of_row(int64 row, int64 rows, int64 buckets)
+{
+	int64 size = rows / buckets;
+	int64 larger = rows % buckets * (size + 1);
+
+	return row < larger ? row / (size + 1) + 1 : rows % buckets + (row - larger) / size + 1;
+}
+
 void
 window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot *row, HeldRows *held,
 					int first_reader)
@@ -243,6 +271,17 @@ window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot
 				break;
 			case WINDOW_DENSE_RANK:
 				state->value = Int64GetDatum(place->dense_rank);
+				break;
+			case WINDOW_NTILE:
+				state->value =
+					Int32GetDatum(bucket_of_row(place->row_number - 1, place->rows, state->call.offset));
+				break;
+			case WINDOW_PERCENT_RANK:
+				state->value =
+					Float8GetDatum(place->rows > 1 ? (place->rank - 1) / (float8) (place->rows - 1) : 0);
+				break;
+			case WINDOW_CUME_DIST:
+				state->value = Float8GetDatum(place->last_peer / (float8) place->rows);
 				break;
 			case WINDOW_LAG:
 				compute_lag(calls, state, place->row_number, row);

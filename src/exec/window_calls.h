@@ -20,6 +20,8 @@ typedef struct WindowPlace
 	int64 row_number;
 	int64 rank;
 	int64 dense_rank;
+	int64 last_peer; /* row number of the last peer, if needed */
+	int64 rows;		 /* of the partition, if needed */
 } WindowPlace;
 
 typedef struct WindowCalls WindowCalls;
@@ -30,12 +32,15 @@ typedef struct WindowCalls WindowCalls;
  */
 extern WindowCalls *window_calls_create(CustomScanState *node, List *functions, WindowUnit unit);
 
+#define WINDOW_ALL_ROWS INT_MAX
+
 /* What calls need to look at, in addition to the current row. */
 typedef struct WindowNeeds
 {
 	bool peers;
+	bool last_peer;
 	bool frame;
-	int rows_ahead; /* rows behind the current one */
+	int rows_ahead; /* rows behind the current one; WINDOW_ALL_ROWS: all of the partition */
 	int readers;	/* calls of lead(), each of which has a reader of held rows */
 } WindowNeeds;
 
