@@ -60,7 +60,6 @@ typedef struct GpuWindowState
 	int last_attno;	 /* the highest attno of the columns that groups and functions look at */
 	ExprState *run_condition;
 	bool is_top;
-	bool computes; /* anything of a scan tuple? */
 	WindowCalls *calls;
 	WindowNeeds needs;
 	WindowPlace place;
@@ -92,8 +91,7 @@ begin_units(GpuWindowState *state, const CustomScan *plan, TupleDesc rows)
 {
 	WindowUnit unit = window_plan_unit(plan);
 
-	state->calls = window_calls_create(&state->css, window_plan_functions(plan), unit);
-	state->needs = window_calls_needs(state->calls);
+	state->calls = window_calls_create(&state->css, window_plan_functions(plan), &state->needs);
 	if (unit == UNIT_PEERS)
 		state->unit = row_group_create(window_plan_order(plan), rows, &state->css.ss.ps);
 	else if (unit == UNIT_PARTITION)
@@ -139,8 +137,6 @@ begin_window(CustomScanState *css, EState *estate, int eflags)
 	state->last_attno = last_column(state, window_plan_functions(plan));
 	state->run_condition = ExecInitQual(window_plan_run_condition(plan), &css->ss.ps);
 	state->is_top = window_plan_is_top(plan);
-	state->computes =
-		state->run_condition != NULL || css->ss.ps.qual != NULL || css->ss.ps.ps_ProjInfo != NULL;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -370,8 +366,6 @@ exec_window(CustomScanState *css)
 			row = compute_results(state, row);
 		window_slot_store(css->ss.ss_ScanTupleSlot, row);
 		window_calls_results(state->calls, state->stage == WINDOW_COUNTING, css->ss.ss_ScanTupleSlot);
-		if (!state->computes)
-			return css->ss.ss_ScanTupleSlot;
 		context->ecxt_scantuple = css->ss.ss_ScanTupleSlot;
 		if (is_wanted(state, context))
 			return projection != NULL ? ExecProject(projection) : css->ss.ss_ScanTupleSlot;

@@ -43,10 +43,8 @@ typedef struct CallState
 
 struct WindowCalls
 {
-	MemoryContext memory;  /* of kept values */
-	MemoryContext results; /* of aggregates */
-	WindowUnit unit;
-	WindowNeeds needs;
+	MemoryContext memory;		/* of kept values */
+	MemoryContext results;		/* of aggregates */
 	int64 frame_rows;			/* rows in the frame */
 	WindowAggState *aggregates; /* the context of aggregates; NULL: there is none */
 	int n;
@@ -84,15 +82,13 @@ note_needs(WindowNeeds *needs, const WindowCall *call)
 }
 
 static void
-create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, PlanState *node)
+create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, PlanState *node,
+			WindowNeeds *needs)
 {
 	check_call_permission(function->winfnoid, GetUserId());
 	state->call = window_call(function, NULL);
 	get_typlenbyval(function->wintype, &state->length, &state->byval);
-	/* where a frame ends with the current row, that has the last value */
-	if (state->call.kind == WINDOW_LAST_VALUE && calls->unit == UNIT_ROW)
-		state->call = (WindowCall){.kind = WINDOW_LAG, .attno = state->call.attno};
-	note_needs(&calls->needs, &state->call);
+	note_needs(needs, &state->call);
 	if (state->call.kind == WINDOW_LAG)
 		state->kept = palloc0(sizeof(KeptValue) * (state->call.offset + 1));
 	else if (window_kind_has_frame(state->call.kind))
@@ -115,7 +111,7 @@ is_no_result(const Expr *value)
 }
 
 WindowCalls *
-window_calls_create(CustomScanState *node, List *functions, WindowUnit unit)
+window_calls_create(CustomScanState *node, List *functions, WindowNeeds *needs)
 {
 	WindowCalls *calls = palloc0(offsetof(WindowCalls, calls) + sizeof(CallState) * list_length(functions));
 	List *columns = ((const CustomScan *) node->ss.ps.plan)->custom_scan_tlist;
@@ -126,21 +122,14 @@ window_calls_create(CustomScanState *node, List *functions, WindowUnit unit)
 		GenerationContextCreate(CurrentMemoryContext, "gpusort kept values", 0, BLOCK_MIN, BLOCK_MAX);
 	calls->results =
 		AllocSetContextCreate(CurrentMemoryContext, "gpusort window results", ALLOCSET_SMALL_SIZES);
-	calls->unit = unit;
 	foreach(cell, functions)
 	{
 		while (is_no_result(list_nth_node(TargetEntry, columns, column)->expr))
 			column++;
 		calls->calls[calls->n].column = column++;
-		create_call(calls, &calls->calls[calls->n++], lfirst(cell), &node->ss.ps);
+		create_call(calls, &calls->calls[calls->n++], lfirst(cell), &node->ss.ps, needs);
 	}
 	return calls;
-}
-
-WindowNeeds
-window_calls_needs(const WindowCalls *calls)
-{
-	return calls->needs;
 }
 
 /* ---------------------------------------------------------------- kept values */

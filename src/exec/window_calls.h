@@ -26,12 +26,6 @@ typedef struct WindowPlace
 
 typedef struct WindowCalls WindowCalls;
 
-/*
- * Makes the calls of a node, whose frames end with such a unit, in CurrentMemoryContext.  Raises an error if
- * the user may not call a function.
- */
-extern WindowCalls *window_calls_create(CustomScanState *node, List *functions, WindowUnit unit);
-
 #define WINDOW_ALL_ROWS INT_MAX
 
 /* What calls need to look at, in addition to the current row. */
@@ -44,7 +38,11 @@ typedef struct WindowNeeds
 	int readers;	/* calls of lead(), each of which has a reader of held rows */
 } WindowNeeds;
 
-extern WindowNeeds window_calls_needs(const WindowCalls *calls);
+/*
+ * Makes the calls of a node in CurrentMemoryContext, and adds what they need.  Raises an error if the user
+ * may not call a function.
+ */
+extern WindowCalls *window_calls_create(CustomScanState *node, List *functions, WindowNeeds *needs);
 
 /* Begins a partition without rows. */
 extern void window_calls_begin(WindowCalls *calls);
