@@ -23,20 +23,15 @@
 #define BLOCK_MIN 1024
 #define BLOCK_MAX (64 * 1024)
 
-/* A copy of a row's value. */
-typedef NullableDatum KeptValue;
-
 typedef struct CallState
 {
 	WindowCall call;
 	int column;	  /* of the result in the scan tuple, from 0 */
 	int16 length; /* of the result's type */
 	bool byval;
-	Datum value; /* the result at the current row */
-	bool isnull;
-	Datum fallback; /* LAG, LEAD: the result where there is no such row */
-	bool fallback_isnull;
-	KeptValue *kept;			/* LAG: the values of the last rows; others with a frame: one */
+	NullableDatum result;		/* at the current row */
+	NullableDatum fallback;		/* LAG, LEAD: the result where there is no such row */
+	NullableDatum *kept;		/* copies; LAG: of the values of the last rows; others with a frame: of one */
 	int position;				/* LAG: the kept value of the current row */
 	WindowAggregate *aggregate; /* NULL: it is none */
 } CallState;
@@ -89,13 +84,11 @@ create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, Pl
 	state->call = window_call(function, NULL);
 	get_typlenbyval(function->wintype, &state->length, &state->byval);
 	note_needs(needs, &state->call);
-	if (state->call.kind == WINDOW_LAG)
-		state->kept = palloc0(sizeof(KeptValue) * (state->call.offset + 1));
-	else if (window_kind_has_frame(state->call.kind))
-		state->kept = palloc0(sizeof(KeptValue));
-	state->fallback_isnull = state->call.fallback == NULL || state->call.fallback->constisnull;
-	if (!state->fallback_isnull)
-		state->fallback = state->call.fallback->constvalue;
+	state->kept =
+		palloc0(sizeof(NullableDatum) * (state->call.kind == WINDOW_LAG ? state->call.offset + 1 : 1));
+	state->fallback.isnull = state->call.fallback == NULL || state->call.fallback->constisnull;
+	if (!state->fallback.isnull)
+		state->fallback.value = state->call.fallback->constvalue;
 	if (state->call.kind != WINDOW_AGGREGATE)
 		return;
 	if (calls->aggregates == NULL)
@@ -135,7 +128,7 @@ window_calls_create(CustomScanState *node, List *functions, WindowNeeds *needs)
 /* ---------------------------------------------------------------- kept values */
 
 static void
-keep_column(const WindowCalls *calls, const CallState *state, KeptValue *kept, TupleTableSlot *row)
+keep_column(const WindowCalls *calls, const CallState *state, NullableDatum *kept, TupleTableSlot *row)
 {
 	MemoryContext old;
 
@@ -193,12 +186,10 @@ window_calls_end_frame(WindowCalls *calls)
 		CallState *state = &calls->calls[i];
 
 		if (state->aggregate != NULL)
-			state->value = window_aggregate_result(state->aggregate, &state->isnull);
+			state->result.value = window_aggregate_result(state->aggregate, &state->result.isnull);
 		else if (window_kind_has_frame(state->call.kind))
-		{
-			state->isnull = calls->frame_rows < state->call.offset || state->kept->isnull;
-			state->value = state->kept->value;
-		}
+			state->result =
+				calls->frame_rows < state->call.offset ? (NullableDatum){.isnull = true} : *state->kept;
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -212,13 +203,9 @@ window_calls_end_frame(WindowCalls *calls)
 static void
 compute_lag(WindowCalls *calls, CallState *state, int64 row_number, TupleTableSlot *row)
 {
-	const KeptValue *oldest;
-
 	keep_column(calls, state, &state->kept[state->position], row);
 	state->position = state->position == state->call.offset ? 0 : state->position + 1;
-	oldest = &state->kept[state->position];
-	state->value = row_number > state->call.offset ? oldest->value : state->fallback;
-	state->isnull = row_number > state->call.offset ? oldest->isnull : state->fallback_isnull;
+	state->result = row_number > state->call.offset ? state->kept[state->position] : state->fallback;
 }
 
 static void
@@ -226,10 +213,9 @@ compute_lead(CallState *state, HeldRows *held, int reader)
 {
 	TupleTableSlot *row = held_rows_read(held, reader, state->call.offset);
 
-	state->value = state->fallback;
-	state->isnull = state->fallback_isnull;
+	state->result = state->fallback;
 	if (row != NULL)
-		state->value = slot_getattr(row, state->call.attno, &state->isnull);
+		state->result.value = slot_getattr(row, state->call.attno, &state->result.isnull);
 }
 
 /* The first buckets have one row more if rows are left. */
@@ -253,24 +239,24 @@ window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot
 		switch (state->call.kind)
 		{
 			case WINDOW_ROW_NUMBER:
-				state->value = Int64GetDatum(place->row_number);
+				state->result.value = Int64GetDatum(place->row_number);
 				break;
 			case WINDOW_RANK:
-				state->value = Int64GetDatum(place->rank);
+				state->result.value = Int64GetDatum(place->rank);
 				break;
 			case WINDOW_DENSE_RANK:
-				state->value = Int64GetDatum(place->dense_rank);
+				state->result.value = Int64GetDatum(place->dense_rank);
 				break;
 			case WINDOW_NTILE:
-				state->value =
+				state->result.value =
 					Int32GetDatum(bucket_of_row(place->row_number - 1, place->rows, state->call.offset));
 				break;
 			case WINDOW_PERCENT_RANK:
-				state->value =
+				state->result.value =
 					Float8GetDatum(place->rows > 1 ? (place->rank - 1) / (float8) (place->rows - 1) : 0);
 				break;
 			case WINDOW_CUME_DIST:
-				state->value = Float8GetDatum(place->last_peer / (float8) place->rows);
+				state->result.value = Float8GetDatum(place->last_peer / (float8) place->rows);
 				break;
 			case WINDOW_LAG:
 				compute_lag(calls, state, place->row_number, row);
@@ -291,7 +277,7 @@ window_calls_results(const WindowCalls *calls, bool computed, TupleTableSlot *sl
 	{
 		const CallState *state = &calls->calls[i];
 
-		slot->tts_values[state->column] = state->value;
-		slot->tts_isnull[state->column] = !computed || state->isnull;
+		slot->tts_values[state->column] = state->result.value;
+		slot->tts_isnull[state->column] = !computed || state->result.isnull;
 	}
 }
