@@ -237,6 +237,9 @@ GROUP BY call, over ORDER BY call, over;
 -- The same window again with other parameters, left early or read to the end, from memory and from a tuplestore; and a merge join that goes back above two.
 SELECT check_windows('SELECT g, s.* FROM generate_series(0, 5) AS g, LATERAL (SELECT id, sum(x + g) OVER w, lead(t, 3) OVER w, count(*) OVER w FROM r WHERE id % 3 <> g WINDOW w AS (PARTITION BY b ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) LIMIT 400 * (g % 3)) s') AS left_early,
 	check_windows('SELECT g, s.* FROM generate_series(0, 5) AS g, LATERAL (SELECT id, sum(x + g) OVER w, lead(t, 3) OVER w, count(*) OVER w FROM r WHERE id % 3 <> g WINDOW w AS (PARTITION BY b ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) OFFSET 0) s') AS to_the_end;
+-- A sort above a run condition with a parameter, which is no parameter of the plan as far as PostgreSQL says.
+SELECT check_windows(format('SELECT o, (SELECT string_agg(concat_ws('' '', id, m), '','') FROM (SELECT id, m FROM (SELECT id, x, row_number() OVER (PARTITION BY few ORDER BY id) AS n, %s AS m FROM r) s WHERE n <= o ORDER BY x, id OFFSET 0) z) FROM unnest(ARRAY[1, 3, NULL, 2, 40, 0]) AS o', more), taken, 1 - taken)
+FROM (VALUES ('b', 1), ('unknown_ntile(2) OVER (PARTITION BY few ORDER BY id)', 0)) AS v (more, taken);
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
 SET gpusort.mode = force;

@@ -43,6 +43,7 @@
 #include "key/sort_key.h"
 #include "monitor/counters.h"
 #include "monitor/fallback_log.h"
+#include "plan/plan_walk.h"
 #include "plan/sort_plan.h"
 
 static const CustomExecMethods exec_methods;
@@ -478,7 +479,7 @@ rescan_gpusort(CustomScanState *css)
 	}
 	ExecClearTuple(css->ss.ss_ScanTupleSlot);
 	if (input->chgParam == NULL && rows_wanted_suffice(&state->wanted, &wanted) &&
-		sorter_rewind(state->sorter))
+		!plan_hides_parameters(input->plan) && sorter_rewind(state->sorter))
 		return;
 	release_sorter(state);
 	if (input->chgParam == NULL)

@@ -26,7 +26,7 @@ typedef struct WindowPlace
 
 typedef struct WindowCalls WindowCalls;
 
-#define WINDOW_ALL_ROWS INT_MAX
+#define WINDOW_ALL_ROWS PG_INT32_MAX
 
 /* What calls need to look at, in addition to the current row. */
 typedef struct WindowNeeds

@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "plan/plan_walk.h"
+#include "plan/window_plan.h"
 
 /* The children that stand in a list. */
 static List *
@@ -96,6 +97,36 @@ plan_has(const PlannedStmt *stmt, bool (*is_such)(const Plan *plan))
 			return true;
 	}
 	return false;
+}
+
+/* Is there a parameter in the expression that is not put down for the plan (arg) as one of its own? */
+static bool
+has_hidden_parameter(Node *node, void *arg)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC &&
+			   !bms_is_member(((Param *) node)->paramid, ((Plan *) arg)->allParam);
+	return expression_tree_walker(node, has_hidden_parameter, arg);
+}
+
+static bool
+hides_parameter(const Plan *plan)
+{
+	List *condition = NIL;
+
+	if (IsA(plan, WindowAgg))
+		condition = ((const WindowAgg *) plan)->runCondition;
+	else if (window_plan_is_window(plan))
+		condition = window_plan_run_condition((const CustomScan *) plan);
+	return has_hidden_parameter((Node *) condition, unconstify(Plan *, plan));
+}
+
+bool
+plan_hides_parameters(const Plan *plan)
+{
+	return has(plan, hides_parameter);
 }
 
 PlannedStmt *

@@ -22,6 +22,13 @@ extern void plan_walk_statement(PlannedStmt *stmt, plan_visitor visit, void *con
 extern bool plan_has(const PlannedStmt *stmt, bool (*is_such)(const Plan *plan));
 
 /*
+ * Has a window of this part of a plan a run condition with parameters of which the nodes above do not know?
+ * PostgreSQL does not look for parameters there, so that a change of one is none for these nodes (chgParam).
+ * Its own Sort sorts again all the same.
+ */
+extern bool plan_hides_parameters(const Plan *plan);
+
+/*
  * Returns the statement for changes, or a copy.  Another extension may keep a plan, and nodes that gpusort
  * adds may be freed before that plan.  Therefore a plan outside the planner's memory context is copied.
  */
