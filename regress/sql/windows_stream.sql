@@ -3,6 +3,7 @@
 --
 CREATE SCHEMA windows_stream;
 SET search_path = windows_stream, public;
+CREATE FUNCTION unknown_ntile(int) RETURNS int LANGUAGE internal WINDOW STRICT IMMUTABLE AS 'window_ntile';
 -- Few values, with NULLs, peers and NaN; id says every row, in no order of the table.
 CREATE TABLE r AS
 SELECT (noise(i) & 65535)::int * 4096 + i AS id, CASE WHEN i % 11 > 0 THEN (noise(i, 1) % 40)::int END AS few, (i % 3 = 0) AS b,
@@ -49,9 +50,9 @@ SELECT call, (SELECT regexp_replace(how, '.*(a window above the sort copies all 
 	FROM gpusort_check(format('SELECT %s FROM r WINDOW w AS (ORDER BY big, id), rows AS (ORDER BY big, id ROWS UNBOUNDED PRECEDING)', call))) AS window
 FROM unnest('{"lag(x) OVER w","lag(x, 100) OVER w, lead(x, -100) OVER w","lag(x, 101) OVER w","lead(x, 101) OVER w","lead(x, few) OVER w","lag(x, NULL) OVER w","lag(x + 1) OVER w",
 	"lag(x, 1, few) OVER w","lag(x, 1, 2.5) OVER w","first_value(x + 1) OVER w","nth_value(x, 0) OVER w","nth_value(x, few) OVER w","nth_value(x, NULL) OVER w","last_value(x) OVER w",
-	"ntile(4) OVER w","percent_rank() OVER w","cume_dist() OVER w","sum(x) OVER (w ROWS 3 PRECEDING)","sum(x) OVER (w RANGE CURRENT ROW)","rank() OVER (w RANGE CURRENT ROW)",
+	"ntile(4) OVER w","ntile(few) OVER w","ntile(NULL) OVER w","ntile(0) OVER w","percent_rank() OVER w","cume_dist() OVER w","unknown_ntile(4) OVER w","sum(x) OVER (w ROWS 3 PRECEDING)","sum(x) OVER (w RANGE CURRENT ROW)","rank() OVER (w RANGE CURRENT ROW)",
 	"sum(x) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)","last_value(x) OVER (w ROWS UNBOUNDED PRECEDING EXCLUDE TIES)","sum(x) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING)",
-	"sum(random()) OVER w","count(*) FILTER (WHERE random() < 2) OVER w","lag(x) OVER w, ntile(4) OVER w","sum(x + 1) OVER w, random()"}'::text[]) AS call;
+	"sum(random()) OVER w","count(*) FILTER (WHERE random() < 2) OVER w","lag(x) OVER w, unknown_ntile(4) OVER w","sum(x + 1) OVER w, random()"}'::text[]) AS call;
 RESET gpusort.mode;
 
 -- lag() and lead(), of columns of every kind.
@@ -64,6 +65,23 @@ SELECT check_over('lag(x, 2, -1) OVER w, lead(x, 2, -2) OVER w, lag(t, 1, ''none
 	check_over('lag(x) OVER w, lead(x) OVER w', 'PARTITION BY few, b, t ORDER BY id') AS small_partitions, check_over('lag(x) OVER w, lead(x, 3) OVER w', 'PARTITION BY id') AS single_rows,
 	check_over('lead(x, 100) OVER w', 'PARTITION BY few, b ORDER BY id') AS smaller_than_lead;
 SELECT check_windows('SELECT id, lead(id) OVER (ORDER BY id) FROM r WHERE false') AS nothing, check_windows('SELECT id, lead(id) OVER (ORDER BY id), lag(id) OVER (ORDER BY id) FROM r WHERE id = (SELECT max(id) FROM r)') AS one_row;
+
+-- Functions of the number of a partition's rows, over partitions of any size, with peers and without, beside others, in memory and in
+-- a tuplestore.
+SELECT over, check_over('ntile(1) OVER w, ntile(2) OVER w, ntile(7) OVER w, ntile(49) OVER w, ntile(50) OVER w, ntile(51) OVER w, ntile(100000) OVER w', over || ', id') AS buckets,
+	check_windows(format('SELECT * FROM (SELECT id, percent_rank() OVER w, cume_dist() OVER w, rank() OVER w FROM r WINDOW w AS (%s)) s ORDER BY id', over)) AS ranks,
+	check_windows(format('SELECT * FROM (SELECT id, cume_dist() OVER w, sum(x) OVER w, count(*) OVER w, max(few) OVER w FROM r WINDOW w AS (%s)) s ORDER BY id', over)) AS beside_frames,
+	check_over('lag(t, 2) OVER w, lead(x, 3) OVER w, ntile(4) OVER w, percent_rank() OVER w, cume_dist() OVER w, sum(x) OVER w', over || ', id') AS beside_others,
+	check_over('cume_dist() OVER w, max(t) OVER w, sum(x) OVER w', over || ', id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING') AS beside_partitions
+FROM unnest('{"PARTITION BY few ORDER BY d","PARTITION BY few, b, d ORDER BY scaled","PARTITION BY b ORDER BY few DESC","ORDER BY scaled, f","PARTITION BY id ORDER BY few","ORDER BY big"}'::text[]) AS over;
+SET work_mem = '64kB';
+SELECT check_over('ntile(9) OVER w, percent_rank() OVER w, lead(t, 20) OVER w, t', 'PARTITION BY b ORDER BY id') AS stored,
+	check_windows('SELECT * FROM (SELECT id, t, cume_dist() OVER w, percent_rank() OVER w, sum(x) OVER w, count(*) OVER w FROM r WINDOW w AS (ORDER BY few)) s ORDER BY id') AS stored_with_peers,
+	check_windows('SELECT g, s.* FROM generate_series(0, 3) AS g, LATERAL (SELECT id, cume_dist() OVER w, ntile(3) OVER w, t FROM r WHERE id % 3 <> g WINDOW w AS (PARTITION BY b ORDER BY id) LIMIT 400 * g) s') AS left_early;
+RESET work_mem;
+SELECT check_windows('SELECT * FROM (SELECT id, few, ntile(5) OVER (PARTITION BY few ORDER BY id) AS n FROM r) s WHERE n <= 2 ORDER BY id') AS first_buckets,
+	check_windows('SELECT * FROM (SELECT id, few, percent_rank() OVER (PARTITION BY few ORDER BY id) AS n, lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r) s WHERE n < 0.25 ORDER BY id', 2) AS first_quarter,
+	check_windows('SELECT id, ntile(3) OVER (), cume_dist() OVER (), percent_rank() OVER () FROM (SELECT * FROM r ORDER BY id OFFSET 0) s') AS no_order, check_windows('SELECT ntile(3) OVER (ORDER BY id), cume_dist() OVER (ORDER BY id) FROM r WHERE false') AS nothing;
 
 -- Frames: rows, peers, groups and the whole partition.
 SELECT frame, check_over('first_value(t) OVER w, nth_value(x, 2) OVER w, nth_value(t, 5) OVER w, row_number() OVER w', 'PARTITION BY few ORDER BY id ' || frame) AS first_values,
@@ -186,8 +204,8 @@ SELECT check_windows('SELECT id, lag(id) OVER (ORDER BY id), sum(x) OVER (ORDER 
 RESET enable_seqscan;
 SELECT check_windows('SELECT g, lead(g) OVER (), sum(g) OVER (ROWS UNBOUNDED PRECEDING) FROM generate_series(1, 50) AS g', 2) AS function_scan,
 	check_windows('SELECT id, sum(x) OVER (PARTITION BY few ORDER BY left(t, 1)::text::backwards, id ROWS UNBOUNDED PRECEDING) FROM r') AS left_to_postgresql,
-	check_windows('SELECT id, sum(x) OVER (PARTITION BY few ORDER BY id), ntile(3) OVER (PARTITION BY few ORDER BY id, b), lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r', 1, 1) AS below_another,
-	check_windows('SELECT id, ntile(3) OVER (PARTITION BY few ORDER BY id), lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r ORDER BY id', 1, 1) AS beside_another,
+	check_windows('SELECT id, sum(x) OVER (PARTITION BY few ORDER BY id), unknown_ntile(3) OVER (PARTITION BY few ORDER BY id, b), lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r', 1, 1) AS below_another,
+	check_windows('SELECT id, unknown_ntile(3) OVER (PARTITION BY few ORDER BY id), lag(x) OVER (PARTITION BY few ORDER BY id, b) FROM r ORDER BY id', 1, 1) AS beside_another,
 	check_windows('SELECT count(*), sum(l), sum(s) FROM (SELECT lag(x) OVER w AS l, sum(x) OVER w AS s FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s') AS below_an_aggregate,
 	check_windows('SELECT id, sum(sum(x)) OVER (ORDER BY id), lag(sum(x)) OVER (ORDER BY id), lag(max(t)) OVER (ORDER BY id) FROM r GROUP BY id') AS of_aggregates;
 -- Sub-selects and parameters in arguments; loops; whole rows.
@@ -199,8 +217,38 @@ SELECT check_windows('SELECT id, sum((SELECT count(*) FROM r i WHERE i.id < r.id
 	check_windows('SELECT id, lag(a) OVER w, lead(a) OVER w, last_value(a) OVER w FROM (SELECT id, few, array_append(arr, x) AS a FROM r OFFSET 0) s WINDOW w AS (PARTITION BY few ORDER BY id)') AS arrays,
 	check_windows('SELECT lag(a) OVER w, last_value(a) OVER w, nth_value(a, 2) OVER w, a FROM (SELECT array_append(arr, x) AS a FROM (SELECT * FROM r ORDER BY id OFFSET 0) i OFFSET 0) s WINDOW w AS (ROWS UNBOUNDED PRECEDING)') AS arrays_in_memory,
 	check_windows('SELECT * FROM (SELECT id, avg(x) OVER w, string_agg(few::text, NULL) OVER w, repeat(md5(id::text), 3) AS t FROM r WINDOW w AS (PARTITION BY d ORDER BY few)) s ORDER BY id') AS beside_others;
+-- Outputs: constants, columns and results in any order, some of them twice or not at all; of which a few are wanted.
+SELECT check_windows('SELECT 1 AS one, lag(x) OVER w, ''two''::text, NULL::text, id, true, 2.5, 3::bigint, sum(x) OVER w, NULL::int, ''{1}''::int[], t FROM r WINDOW w AS (PARTITION BY few ORDER BY id)') AS constants,
+	check_windows('SELECT id, lag(x) OVER w, id, 7, lag(x) OVER w, 7, sum(x) OVER w, lag(x) OVER w FROM r WINDOW w AS (PARTITION BY few ORDER BY id)') AS twice,
+	check_windows('SELECT 5, row_number() OVER (ORDER BY id) FROM r') AS no_columns, check_windows('SELECT sum(x) OVER w, lead(t) OVER w, t, b, lag(t) OVER w, few, x + 1 FROM r WINDOW w AS (ORDER BY id)') AS reordered,
+	check_windows('SELECT count(*), count(l), sum(s), max(c) FROM (SELECT 1 AS c, t, lag(x) OVER w AS l, big, 2::bigint AS d, sum(big) OVER w AS s, f FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s') AS below_an_aggregate,
+	check_windows('SELECT t, s, c, n FROM (SELECT t, sum(big) OVER w AS s, 8 AS c, count(*) OVER w AS n, id, b FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s WHERE n <= 9 AND s % 2 = 0 AND b ORDER BY n, s, id') AS conditions,
+	check_windows('SELECT max(s.t), min(s.b::text), count(DISTINCT s.l) FROM r, LATERAL (SELECT 1 AS one, x, lag(t) OVER w AS l, b, r.t FROM r i WHERE i.few = r.few WINDOW w AS (ORDER BY i.id)) s WHERE r.id % 50 = 0') AS in_a_loop;
 CREATE TABLE changed AS SELECT id, few, x FROM r;
 SELECT check_windows('SELECT o.id, (SELECT sum(s) FROM (SELECT sum(x) OVER (PARTITION BY few ORDER BY id) + lead(x) OVER (PARTITION BY few ORDER BY id) AS s FROM r WHERE r.few = o.few) s) FROM changed o WHERE o.few < 5 ORDER BY o.id') AS correlated;
+
+-- Errors of the input and of an argument while rows pass, are held in memory or in a tuplestore.  A WindowAgg reads further ahead.
+SET work_mem = '64kB';
+SELECT call, over, string_agg(until_error(query, 'force'), '; ' ORDER BY n) AS forced, bool_and(right(until_error(query, 'force'), 6) = right(until_error(query, 'off'), 6)) AS same_errors
+FROM unnest('{"PARTITION BY k ORDER BY n ROWS UNBOUNDED PRECEDING","ORDER BY k","PARTITION BY k"}'::text[]) AS over, unnest('{"sum(n) OVER w","lead(n, 100) OVER w, sum(n) OVER w, max(t) OVER w","sum(fails_at(n, 1500)) OVER w, lag(t) OVER w"}'::text[]) AS call,
+	unnest('{0,1,99,100,1000,1500,1999,2000,2500}'::int[]) AS n,
+	format('SELECT n, t, %s FROM (SELECT i / 1000 AS k, i AS n, repeat(md5(i::text), 3) AS t FROM generate_series(1, 2500) AS i ORDER BY 1, 2 OFFSET 0) s WHERE fails_at(n, %s) > 0 WINDOW w AS (%s)', call, n, over) AS query
+GROUP BY call, over ORDER BY call, over;
+-- The same window again with other parameters, left early or read to the end, from memory and from a tuplestore; and a merge join that goes back above two.
+SELECT check_windows('SELECT g, s.* FROM generate_series(0, 5) AS g, LATERAL (SELECT id, sum(x + g) OVER w, lead(t, 3) OVER w, count(*) OVER w FROM r WHERE id % 3 <> g WINDOW w AS (PARTITION BY b ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) LIMIT 400 * (g % 3)) s') AS left_early,
+	check_windows('SELECT g, s.* FROM generate_series(0, 5) AS g, LATERAL (SELECT id, sum(x + g) OVER w, lead(t, 3) OVER w, count(*) OVER w FROM r WHERE id % 3 <> g WINDOW w AS (PARTITION BY b ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) OFFSET 0) s') AS to_the_end;
+-- A sort above a run condition with a parameter, which is no parameter of the plan as far as PostgreSQL says.
+SELECT check_windows(format('SELECT o, (SELECT string_agg(concat_ws('' '', id, m), '','') FROM (SELECT id, m FROM (SELECT id, x, row_number() OVER (PARTITION BY few ORDER BY id) AS n, %s AS m FROM r) s WHERE n <= o ORDER BY x, id OFFSET 0) z) FROM unnest(ARRAY[1, 3, NULL, 2, 40, 0]) AS o', more), taken, 1 - taken)
+FROM (VALUES ('b', 1), ('unknown_ntile(2) OVER (PARTITION BY few ORDER BY id)', 0)) AS v (more, taken);
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SET gpusort.mode = force;
+SELECT nodes(query, 'Materialize') AS materialized, nodes(query, 'Merge Join') AS joins, check_windows(query, 2) AS merge_join
+FROM (VALUES ('SELECT count(*), sum(a.s), sum(b.l), sum(a.s * b.l) FROM (SELECT few, sum(x) OVER (ORDER BY few) AS s FROM r) a JOIN (SELECT few, lead(x) OVER (ORDER BY few, id) AS l, id FROM r) b ON a.few = b.few')) AS q (query);
+RESET gpusort.mode;
+RESET enable_nestloop;
+RESET enable_hashjoin;
+RESET work_mem;
 
 -- Cursors: forwards alone, both ways, held; prepared statements; tables.
 SET gpusort.mode = force;
@@ -214,6 +262,13 @@ DECLARE both_ways SCROLL CURSOR FOR SELECT row_number() OVER w, lead(n) OVER w, 
 FETCH LAST FROM both_ways;
 FETCH ABSOLUTE 3 FROM both_ways;
 FETCH BACKWARD 2 FROM both_ways;
+MOVE BACKWARD ALL IN both_ways;
+FETCH RELATIVE 1500 FROM both_ways;
+FETCH RELATIVE -2 FROM both_ways;
+FETCH PRIOR FROM both_ways;
+FETCH LAST FROM both_ways;
+FETCH NEXT FROM both_ways;
+FETCH PRIOR FROM both_ways;
 COMMIT;
 SET plan_cache_mode = force_generic_plan;
 PREPARE sums_of (int, int) AS SELECT count(*), sum(s), sum(l) FROM (SELECT sum(x + $2) OVER w AS s, lead(x) OVER w AS l FROM r WHERE few = $1 WINDOW w AS (ORDER BY id)) s;
@@ -226,9 +281,9 @@ EXECUTE sums_of (5, 0);
 SET gpusort.mode = force;
 DEALLOCATE sums_of;
 RESET plan_cache_mode;
-CREATE TABLE kept AS SELECT *, lag(t) OVER w AS before, sum(big) OVER w AS total FROM r WINDOW w AS (PARTITION BY few ORDER BY id);
+CREATE TABLE kept AS SELECT *, lag(t) OVER w AS before, 7 AS seven, sum(big) OVER w AS total, NULL::text AS nothing FROM r WINDOW w AS (PARTITION BY few ORDER BY id);
 SET gpusort.mode = off;
-SELECT count(*) FROM (TABLE kept EXCEPT SELECT *, lag(t) OVER w, sum(big) OVER w FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s;
+SELECT count(*) FROM (TABLE kept EXCEPT SELECT *, lag(t) OVER w, 7, sum(big) OVER w, NULL FROM r WINDOW w AS (PARTITION BY few ORDER BY id)) s;
 RESET gpusort.mode;
 
 -- In a parallel worker.

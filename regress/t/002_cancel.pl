@@ -26,6 +26,8 @@ my %sorts = (
 	'ICU keys in memory' => [ '2GB', "SELECT * FROM r ORDER BY t COLLATE \"und-x-icu\" $drain" ],
 	'first rows of groups in memory' => [ '2GB', "SELECT * FROM (SELECT id, t, row_number() OVER (PARTITION BY id % 40000 ORDER BY k) AS n FROM r) s WHERE n <= 3 $drain" ],
 	'first rows of groups through files' => [ '1MB', "SELECT DISTINCT ON (t) * FROM r ORDER BY t, k $drain" ],
+	'windows that hold few rows' => [ '2GB', "SELECT sum(id) OVER w, lag(t, 3) OVER w, lead(t, 3) OVER w FROM r WINDOW w AS (PARTITION BY id % 1000 ORDER BY k ROWS UNBOUNDED PRECEDING) $drain" ],
+	'windows that hold rows in files' => [ '1MB', "SELECT sum(id) OVER w, t FROM r WINDOW w AS (PARTITION BY id % 3) $drain" ],
 	'a row at a time through files' => [ '1MB', "SELECT count(*) FROM (SELECT * FROM r ORDER BY t, k OFFSET 0) s, generate_series(1, 2)" ],
 );
 
@@ -36,6 +38,7 @@ sub interrupt_by_timeout
 	my ($memory, $query, $timeout_ms) = @_;
 	my ($status, $out, $err) = $node->psql('postgres', <<"EOT", on_error_stop => 0);
 SET gpusort.work_mem = '$memory';
+SET work_mem = '$memory';
 SET statement_timeout = $timeout_ms;
 SELECT clock_timestamp() AS start \\gset
 $query;

@@ -101,6 +101,11 @@ foreach my $frame ('', 'ROWS UNBOUNDED PRECEDING')
 	}
 }
 
+# Values of ever other lengths take about their own bytes: a million of the last hundred.
+my $longer = q(SELECT lag(t, 100) OVER w FROM (SELECT a, repeat('x', a / 2) AS t FROM parted OFFSET 0) s WINDOW w AS (ORDER BY a));
+my ($short, $long) = map { held_after($_, $longer) } 200, 19900;
+cmp_ok($long - $short, '<', 1_300_000, "held with short values: $short bytes, with long ones: $long");
+
 # Nor do memory, files and mappings grow with the times that a sort is executed again: with other parameters,
 # to the end or to its first rows; with the same ones, from memory and from files.
 use constant { RESCANS => 20000, RESCANS_OF_FILES => runs_all() ? 20000 : 200 };

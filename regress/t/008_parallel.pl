@@ -127,6 +127,7 @@ my %sorts = (
 	'variable keys in memory' => [ '1GB', "SELECT * FROM r ORDER BY t OFFSET 1000000000" ],
 	'first rows of groups in memory' => [ '1GB', "$firsts OFFSET 1000000000" ],
 	'first rows of groups through files' => [ '1MB', "$firsts OFFSET 1000000000" ],
+	'a window of which rows are in files' => [ '1MB', "SELECT sum(id) OVER (PARTITION BY id % 3), t FROM r OFFSET 1000000000" ],
 	'fixed keys through the Gather and files' => [ '1MB', "SELECT * FROM r ORDER BY k OFFSET 1000000000" ],
 );
 foreach my $name (sort keys %sorts)
@@ -184,13 +185,16 @@ foreach my $case (
 $session->query_safe("SET gpusort.work_mem = '1GB'");
 is($session->query($in_order), $right, 'sorts are right after it');
 
-# The session itself is terminated.
-my ($victim, $victim_pid) = open_session();
-start_statement($victim, "SELECT slow_in_worker($victim_pid, id::int), k FROM r ORDER BY k");
-$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE leader_pid = $victim_pid");
-$node->safe_psql('postgres', "SELECT pg_terminate_backend($victim_pid, 10000)");
-is(left_behind($pid), $nothing, 'a terminated session takes its workers along');
-eval { $victim->{run}->finish; };
+# The session itself is terminated, while workers feed a sort, or a window above it holds rows.
+foreach my $statement ('SELECT slow_in_worker(%1$d, id::int), k FROM r ORDER BY k', 'SELECT sum(slow_in_leader(%1$d, id::int)) OVER (PARTITION BY id %% 3), t FROM r')
+{
+	my ($victim, $victim_pid) = open_session();
+	start_statement($victim, sprintf($statement, $victim_pid));
+	$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND $victim_pid IN (pid, leader_pid)");
+	$node->safe_psql('postgres', "SELECT pg_sleep(0.3), pg_terminate_backend($victim_pid, 10000)");
+	is(left_behind($victim_pid), $nothing =~ s/1 threads/0 threads/r, 'a terminated session takes its workers along');
+	eval { $victim->{run}->finish; };
+}
 
 # Cursors, for which PostgreSQL has no parallel plan: the processes that fed the sort, some rows of which are
 # costly.  There are several for the user who opened the cursor, whatever he may do by now; one for another

@@ -154,16 +154,23 @@ BEGIN
 	END IF;
 	helper_waits := helper IS NOT NULL;
 END $$;
+CREATE FUNCTION resting(id bigint) RETURNS int LANGUAGE sql STABLE PARALLEL RESTRICTED AS 'SELECT pausing(id, 0.1, 5000)::int';
 EOT
-foreach my $whom ('reader', 'helper')
+# Above them is a filter, or a window that holds rows in memory and in a file.
+$session->query_safe("SET work_mem = '512kB'");
+my $filter = 'SELECT count(*) FROM (SELECT id, k, t FROM input ORDER BY k OFFSET 0) q WHERE pausing(id, 0.1, 5000)';
+my $window = 'SELECT count(*) FROM (SELECT t, sum(resting(id)) OVER (PARTITION BY k / 1000000000000000000) AS s FROM input) q WHERE s > 0';
+like($session->query("EXPLAIN $window"), qr/GpuWindow.*GpuSort/s, 'a window');
+foreach my $case ([ 'reader', $filter ], [ 'helper', $filter ], [ 'reader', $window ], [ 'helper', $window ])
 {
+	my ($whom, $statement) = @$case;
 	my $error = $whom eq 'reader' ? qr/canceling statement due to user request/ : qr/due to administrator command|lost connection to parallel worker/;
 	my $met;
 
 	foreach my $attempt (1 .. 5)
 	{
 		$session->{stderr} = '';
-		$session->query_until(qr/started/, "\\echo started\nSELECT count(*) FROM (SELECT id, k, t FROM input ORDER BY k OFFSET 0) q WHERE pausing(id, 0.1, 5000);\n");
+		$session->query_until(qr/started/, "\\echo started\n$statement;\n");
 		$met = query("SET statement_timeout = '60s'", "SELECT strike($pid, '$whom')");
 		my $out = $session->query('SELECT 1');
 		last if $met eq 't' && $session->{stderr} ne '';

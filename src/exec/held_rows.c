@@ -223,11 +223,3 @@ held_rows_clear(HeldRows *held)
 	MemoryContextReset(held->memory);
 	begin_anew(held);
 }
-
-void
-held_rows_end(HeldRows *held)
-{
-	if (held->store != NULL)
-		tuplestore_end(held->store);
-	held->store = NULL;
-}

@@ -31,10 +31,7 @@ extern int64 held_rows_count(const HeldRows *held);
  */
 extern TupleTableSlot *held_rows_read(HeldRows *held, int reader, int64 index);
 
-/* Drops all rows. */
+/* Drops all rows, and the temporary file if there is one. */
 extern void held_rows_clear(HeldRows *held);
-
-/* Drops all rows, and releases the temporary file. */
-extern void held_rows_end(HeldRows *held);
 
 #endif /* GPUSORT_EXEC_HELD_ROWS_H */

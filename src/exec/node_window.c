@@ -46,6 +46,7 @@ enum
 {
 	READER_CURRENT,
 	READER_UNIT,
+	READER_PEERS,
 	READER_CALLS
 };
 
@@ -59,7 +60,6 @@ typedef struct GpuWindowState
 	int last_attno;	 /* the highest attno of the columns that groups and functions look at */
 	ExprState *run_condition;
 	bool is_top;
-	bool computes; /* anything of a scan tuple? */
 	WindowCalls *calls;
 	WindowNeeds needs;
 	WindowPlace place;
@@ -91,8 +91,7 @@ begin_units(GpuWindowState *state, const CustomScan *plan, TupleDesc rows)
 {
 	WindowUnit unit = window_plan_unit(plan);
 
-	state->calls = window_calls_create(&state->css, window_plan_functions(plan), unit);
-	state->needs = window_calls_needs(state->calls);
+	state->calls = window_calls_create(&state->css, window_plan_functions(plan), &state->needs);
 	if (unit == UNIT_PEERS)
 		state->unit = row_group_create(window_plan_order(plan), rows, &state->css.ss.ps);
 	else if (unit == UNIT_PARTITION)
@@ -124,6 +123,7 @@ begin_window(CustomScanState *css, EState *estate, int eflags)
 	TupleDesc rows;
 
 	custom_scan_apply_slot_ops(css, estate, window_slot_ops());
+	window_slot_init(css->ss.ss_ScanTupleSlot, plan->custom_scan_tlist);
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	rows = ExecGetResultType(outerPlanState(css));
 	/* held rows are in other slots than the input's */
@@ -137,8 +137,6 @@ begin_window(CustomScanState *css, EState *estate, int eflags)
 	state->last_attno = last_column(state, window_plan_functions(plan));
 	state->run_condition = ExecInitQual(window_plan_run_condition(plan), &css->ss.ps);
 	state->is_top = window_plan_is_top(plan);
-	state->computes =
-		state->run_condition != NULL || css->ss.ps.qual != NULL || css->ss.ps.ps_ProjInfo != NULL;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -207,7 +205,7 @@ static void
 begin_partition(GpuWindowState *state, TupleTableSlot *row)
 {
 	state->stage = WINDOW_COUNTING;
-	state->place = (WindowPlace){1, 1, 1};
+	state->place = (WindowPlace){1, 1, 1, 0, 0};
 	state->unit_left = 0;
 	row_group_begin(state->partition, row);
 	if (state->peers != NULL)
@@ -267,6 +265,20 @@ hold_rows_ahead(GpuWindowState *state, TupleTableSlot *row)
 	return held_rows_read(state->held, READER_CURRENT, 0);
 }
 
+/* Finds the last peer of the current row, the first one of its peers; all rows of the partition are held. */
+static void
+find_last_peer(GpuWindowState *state)
+{
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+	TupleTableSlot *row;
+	int64 n = 1;
+
+	while ((row = held_rows_read(state->held, READER_PEERS, n)) != NULL &&
+		   row_group_contains(state->peers, row, context))
+		n++;
+	state->place.last_peer = state->place.rank + n - 1;
+}
+
 /*
  * Computes the results at this row, in the order of a WindowAgg: those of aggregates come last.  Returns the
  * row, where it is then.
@@ -275,7 +287,12 @@ static TupleTableSlot *
 compute_results(GpuWindowState *state, TupleTableSlot *row)
 {
 	if (state->needs.rows_ahead > 0)
+	{
 		row = hold_rows_ahead(state, row);
+		state->place.rows = state->place.row_number - 1 + held_rows_count(state->held);
+	}
+	if (state->needs.last_peer && state->place.rank == state->place.row_number)
+		find_last_peer(state);
 	window_calls_at_row(state->calls, &state->place, row, state->held, READER_CALLS);
 	if (state->unit != NULL)
 	{
@@ -290,21 +307,6 @@ compute_results(GpuWindowState *state, TupleTableSlot *row)
 		window_calls_end_frame(state->calls);
 	}
 	return row;
-}
-
-/* The scan tuple: the row and its results, or NULLs where the run condition is false. */
-static void
-store_tuple(GpuWindowState *state, TupleTableSlot *row)
-{
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	int ncolumns = row->tts_tupleDescriptor->natts;
-	int nresults = slot->tts_tupleDescriptor->natts - ncolumns;
-
-	window_slot_store(slot, row);
-	if (state->stage == WINDOW_PASSING)
-		memset(slot->tts_isnull + ncolumns, true, sizeof(bool) * nresults);
-	else
-		window_calls_results(state->calls, slot->tts_values + ncolumns, slot->tts_isnull + ncolumns);
 }
 
 /*
@@ -362,9 +364,8 @@ exec_window(CustomScanState *css)
 		ResetExprContext(context);
 		if (state->stage == WINDOW_COUNTING)
 			row = compute_results(state, row);
-		store_tuple(state, row);
-		if (!state->computes)
-			return css->ss.ss_ScanTupleSlot;
+		window_slot_store(css->ss.ss_ScanTupleSlot, row);
+		window_calls_results(state->calls, state->stage == WINDOW_COUNTING, css->ss.ss_ScanTupleSlot);
 		context->ecxt_scantuple = css->ss.ss_ScanTupleSlot;
 		if (is_wanted(state, context))
 			return projection != NULL ? ExecProject(projection) : css->ss.ss_ScanTupleSlot;
@@ -393,7 +394,7 @@ end_window(CustomScanState *css)
 	GpuWindowState *state = (GpuWindowState *) css;
 
 	if (state->held != NULL)
-		held_rows_end(state->held);
+		held_rows_clear(state->held);
 	ExecEndNode(outerPlanState(css));
 }
 

@@ -2,8 +2,9 @@
  * exec/window_calls.c
  *		The functions of a window: their results, row by row.
  *
- * lag() keeps the values of the last rows in a ring, nth_value() and last_value() keep one.  lead() reads a
- * row that is held (held_rows.h).
+ * lag() keeps the values of the last rows in a ring, nth_value() and last_value() keep one.  The oldest ones
+ * are freed first, as a generation context expects: another one would keep a block for every length that
+ * values had.  lead() reads a row that is held (held_rows.h).
  */
 #include "postgres.h"
 
@@ -11,35 +12,34 @@
 #include "miscadmin.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "base/pg_compat.h"
 #include "exec/window_aggregate.h"
 #include "exec/window_calls.h"
 #include "plan/window_functions.h"
 
-/* A copy of a row's value. */
-typedef NullableDatum KeptValue;
+/* Bytes of a block of kept values. */
+#define BLOCK_MIN 1024
+#define BLOCK_MAX (64 * 1024)
 
 typedef struct CallState
 {
 	WindowCall call;
+	int column;	  /* of the result in the scan tuple, from 0 */
 	int16 length; /* of the result's type */
 	bool byval;
-	Datum value; /* the result at the current row */
-	bool isnull;
-	Datum fallback; /* LAG, LEAD: the result where there is no such row */
-	bool fallback_isnull;
-	KeptValue *kept;			/* LAG: the values of the last rows; others with a frame: one */
+	NullableDatum result;		/* at the current row */
+	NullableDatum fallback;		/* LAG, LEAD: the result where there is no such row */
+	NullableDatum *kept;		/* copies; LAG: of the values of the last rows; others with a frame: of one */
 	int position;				/* LAG: the kept value of the current row */
 	WindowAggregate *aggregate; /* NULL: it is none */
 } CallState;
 
 struct WindowCalls
 {
-	MemoryContext memory;
-	MemoryContext results; /* of aggregates */
-	WindowUnit unit;
-	WindowNeeds needs;
+	MemoryContext memory;		/* of kept values */
+	MemoryContext results;		/* of aggregates */
 	int64 frame_rows;			/* rows in the frame */
 	WindowAggState *aggregates; /* the context of aggregates; NULL: there is none */
 	int n;
@@ -51,31 +51,44 @@ struct WindowCalls
 static void
 note_needs(WindowNeeds *needs, const WindowCall *call)
 {
-	needs->peers |= call->kind == WINDOW_RANK || call->kind == WINDOW_DENSE_RANK;
-	needs->frame |= window_kind_has_frame(call->kind);
-	if (call->kind != WINDOW_LEAD)
-		return;
-	needs->rows_ahead = Max(needs->rows_ahead, (int) call->offset);
-	needs->readers++;
+	switch (call->kind)
+	{
+		case WINDOW_CUME_DIST:
+			needs->last_peer = true;
+			/* FALLTHROUGH */
+		case WINDOW_PERCENT_RANK:
+			needs->peers = true;
+			/* FALLTHROUGH */
+		case WINDOW_NTILE:
+			needs->rows_ahead = WINDOW_ALL_ROWS;
+			break;
+		case WINDOW_RANK:
+		case WINDOW_DENSE_RANK:
+			needs->peers = true;
+			break;
+		case WINDOW_LEAD:
+			needs->rows_ahead = Max(needs->rows_ahead, (int) call->offset);
+			needs->readers++;
+			break;
+		default:
+			needs->frame |= window_kind_has_frame(call->kind);
+			break;
+	}
 }
 
 static void
-create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, PlanState *node)
+create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, PlanState *node,
+			WindowNeeds *needs)
 {
 	check_call_permission(function->winfnoid, GetUserId());
 	state->call = window_call(function, NULL);
 	get_typlenbyval(function->wintype, &state->length, &state->byval);
-	/* where a frame ends with the current row, that has the last value */
-	if (state->call.kind == WINDOW_LAST_VALUE && calls->unit == UNIT_ROW)
-		state->call = (WindowCall){.kind = WINDOW_LAG, .attno = state->call.attno};
-	note_needs(&calls->needs, &state->call);
-	if (state->call.kind == WINDOW_LAG)
-		state->kept = palloc0(sizeof(KeptValue) * (state->call.offset + 1));
-	else if (window_kind_has_frame(state->call.kind))
-		state->kept = palloc0(sizeof(KeptValue));
-	state->fallback_isnull = state->call.fallback == NULL || state->call.fallback->constisnull;
-	if (!state->fallback_isnull)
-		state->fallback = state->call.fallback->constvalue;
+	note_needs(needs, &state->call);
+	state->kept =
+		palloc0(sizeof(NullableDatum) * (state->call.kind == WINDOW_LAG ? state->call.offset + 1 : 1));
+	state->fallback.isnull = state->call.fallback == NULL || state->call.fallback->constisnull;
+	if (!state->fallback.isnull)
+		state->fallback.value = state->call.fallback->constvalue;
 	if (state->call.kind != WINDOW_AGGREGATE)
 		return;
 	if (calls->aggregates == NULL)
@@ -83,31 +96,39 @@ create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, Pl
 	state->aggregate = window_aggregate_create(calls->aggregates, function, node);
 }
 
-WindowCalls *
-window_calls_create(CustomScanState *node, List *functions, WindowUnit unit)
+/* In a custom_scan_tlist. */
+static bool
+is_no_result(const Expr *value)
 {
-	WindowCalls *calls = palloc0(offsetof(WindowCalls, calls) + sizeof(CallState) * list_length(functions));
-	ListCell *cell;
-
-	calls->memory = CurrentMemoryContext;
-	calls->results =
-		AllocSetContextCreate(CurrentMemoryContext, "gpusort window results", ALLOCSET_SMALL_SIZES);
-	calls->unit = unit;
-	foreach(cell, functions)
-		create_call(calls, &calls->calls[calls->n++], lfirst(cell), &node->ss.ps);
-	return calls;
+	return IsA(value, Var) || IsA(value, Const);
 }
 
-WindowNeeds
-window_calls_needs(const WindowCalls *calls)
+WindowCalls *
+window_calls_create(CustomScanState *node, List *functions, WindowNeeds *needs)
 {
-	return calls->needs;
+	WindowCalls *calls = palloc0(offsetof(WindowCalls, calls) + sizeof(CallState) * list_length(functions));
+	List *columns = ((const CustomScan *) node->ss.ps.plan)->custom_scan_tlist;
+	int column = 0;
+	ListCell *cell;
+
+	calls->memory =
+		GenerationContextCreate(CurrentMemoryContext, "gpusort kept values", 0, BLOCK_MIN, BLOCK_MAX);
+	calls->results =
+		AllocSetContextCreate(CurrentMemoryContext, "gpusort window results", ALLOCSET_SMALL_SIZES);
+	foreach(cell, functions)
+	{
+		while (is_no_result(list_nth_node(TargetEntry, columns, column)->expr))
+			column++;
+		calls->calls[calls->n].column = column++;
+		create_call(calls, &calls->calls[calls->n++], lfirst(cell), &node->ss.ps, needs);
+	}
+	return calls;
 }
 
 /* ---------------------------------------------------------------- kept values */
 
 static void
-keep_column(const WindowCalls *calls, const CallState *state, KeptValue *kept, TupleTableSlot *row)
+keep_column(const WindowCalls *calls, const CallState *state, NullableDatum *kept, TupleTableSlot *row)
 {
 	MemoryContext old;
 
@@ -165,12 +186,10 @@ window_calls_end_frame(WindowCalls *calls)
 		CallState *state = &calls->calls[i];
 
 		if (state->aggregate != NULL)
-			state->value = window_aggregate_result(state->aggregate, &state->isnull);
+			state->result.value = window_aggregate_result(state->aggregate, &state->result.isnull);
 		else if (window_kind_has_frame(state->call.kind))
-		{
-			state->isnull = calls->frame_rows < state->call.offset || state->kept->isnull;
-			state->value = state->kept->value;
-		}
+			state->result =
+				calls->frame_rows < state->call.offset ? (NullableDatum){.isnull = true} : *state->kept;
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -184,13 +203,9 @@ window_calls_end_frame(WindowCalls *calls)
 static void
 compute_lag(WindowCalls *calls, CallState *state, int64 row_number, TupleTableSlot *row)
 {
-	const KeptValue *oldest;
-
 	keep_column(calls, state, &state->kept[state->position], row);
 	state->position = state->position == state->call.offset ? 0 : state->position + 1;
-	oldest = &state->kept[state->position];
-	state->value = row_number > state->call.offset ? oldest->value : state->fallback;
-	state->isnull = row_number > state->call.offset ? oldest->isnull : state->fallback_isnull;
+	state->result = row_number > state->call.offset ? state->kept[state->position] : state->fallback;
 }
 
 static void
@@ -198,10 +213,19 @@ compute_lead(CallState *state, HeldRows *held, int reader)
 {
 	TupleTableSlot *row = held_rows_read(held, reader, state->call.offset);
 
-	state->value = state->fallback;
-	state->isnull = state->fallback_isnull;
+	state->result = state->fallback;
 	if (row != NULL)
-		state->value = slot_getattr(row, state->call.attno, &state->isnull);
+		state->result.value = slot_getattr(row, state->call.attno, &state->result.isnull);
+}
+
+/* The first buckets have one row more if rows are left. */
+static int32
+bucket_of_row(int64 row, int64 rows, int64 buckets)
+{
+	int64 size = rows / buckets;
+	int64 larger = rows % buckets * (size + 1);
+
+	return row < larger ? row / (size + 1) + 1 : rows % buckets + (row - larger) / size + 1;
 }
 
 void
@@ -215,13 +239,24 @@ window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot
 		switch (state->call.kind)
 		{
 			case WINDOW_ROW_NUMBER:
-				state->value = Int64GetDatum(place->row_number);
+				state->result.value = Int64GetDatum(place->row_number);
 				break;
 			case WINDOW_RANK:
-				state->value = Int64GetDatum(place->rank);
+				state->result.value = Int64GetDatum(place->rank);
 				break;
 			case WINDOW_DENSE_RANK:
-				state->value = Int64GetDatum(place->dense_rank);
+				state->result.value = Int64GetDatum(place->dense_rank);
+				break;
+			case WINDOW_NTILE:
+				state->result.value =
+					Int32GetDatum(bucket_of_row(place->row_number - 1, place->rows, state->call.offset));
+				break;
+			case WINDOW_PERCENT_RANK:
+				state->result.value =
+					Float8GetDatum(place->rows > 1 ? (place->rank - 1) / (float8) (place->rows - 1) : 0);
+				break;
+			case WINDOW_CUME_DIST:
+				state->result.value = Float8GetDatum(place->last_peer / (float8) place->rows);
 				break;
 			case WINDOW_LAG:
 				compute_lag(calls, state, place->row_number, row);
@@ -236,11 +271,13 @@ window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot
 }
 
 void
-window_calls_results(const WindowCalls *calls, Datum *values, bool *isnull)
+window_calls_results(const WindowCalls *calls, bool computed, TupleTableSlot *slot)
 {
 	for (int i = 0; i < calls->n; i++)
 	{
-		values[i] = calls->calls[i].value;
-		isnull[i] = calls->calls[i].isnull;
+		const CallState *state = &calls->calls[i];
+
+		slot->tts_values[state->column] = state->result.value;
+		slot->tts_isnull[state->column] = !computed || state->result.isnull;
 	}
 }

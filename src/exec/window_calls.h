@@ -20,26 +20,29 @@ typedef struct WindowPlace
 	int64 row_number;
 	int64 rank;
 	int64 dense_rank;
+	int64 last_peer; /* row number of the last peer, if needed */
+	int64 rows;		 /* of the partition, if needed */
 } WindowPlace;
 
 typedef struct WindowCalls WindowCalls;
 
-/*
- * Makes the calls of a node, whose frames end with such a unit, in CurrentMemoryContext.  Raises an error if
- * the user may not call a function.
- */
-extern WindowCalls *window_calls_create(CustomScanState *node, List *functions, WindowUnit unit);
+#define WINDOW_ALL_ROWS PG_INT32_MAX
 
 /* What calls need to look at, in addition to the current row. */
 typedef struct WindowNeeds
 {
 	bool peers;
+	bool last_peer;
 	bool frame;
-	int rows_ahead; /* rows behind the current one */
+	int rows_ahead; /* rows behind the current one; WINDOW_ALL_ROWS: all of the partition */
 	int readers;	/* calls of lead(), each of which has a reader of held rows */
 } WindowNeeds;
 
-extern WindowNeeds window_calls_needs(const WindowCalls *calls);
+/*
+ * Makes the calls of a node in CurrentMemoryContext, and adds what they need.  Raises an error if the user
+ * may not call a function.
+ */
+extern WindowCalls *window_calls_create(CustomScanState *node, List *functions, WindowNeeds *needs);
 
 /* Begins a partition without rows. */
 extern void window_calls_begin(WindowCalls *calls);
@@ -60,7 +63,7 @@ extern void window_calls_end_frame(WindowCalls *calls);
 extern void window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot *row,
 								HeldRows *held, int first_reader);
 
-/* Sets the results, a column each. */
-extern void window_calls_results(const WindowCalls *calls, Datum *values, bool *isnull);
+/* Sets the results in the slot, as a column each; NULLs if they were not computed. */
+extern void window_calls_results(const WindowCalls *calls, bool computed, TupleTableSlot *slot);
 
 #endif /* GPUSORT_EXEC_WINDOW_CALLS_H */

@@ -1,24 +1,53 @@
 /*
  * exec/window_slot.c
- *		The slot of a GpuWindow: an input's row, and results behind its columns.
+ *		The slot of a GpuWindow: columns of an input's row, results and constants.
  */
 #include "postgres.h"
+
+#include "nodes/primnodes.h"
 
 #include "base/pg_compat.h"
 #include "exec/window_slot.h"
 
-/* The row's columns up to this one; of the results, which stand there already, any. */
+void
+window_slot_init(TupleTableSlot *slot, List *columns)
+{
+	WindowSlot *window = (WindowSlot *) slot;
+	AttrNumber last = 0;
+
+	window->sources = palloc0(sizeof(WindowSource) * list_length(columns));
+	for (int i = 0; i < list_length(columns); i++)
+	{
+		const Node *value = (const Node *) list_nth_node(TargetEntry, columns, i)->expr;
+		WindowSource *source = &window->sources[i];
+
+		if (IsA(value, Var))
+			source->attno = ((const Var *) value)->varattno;
+		else if (IsA(value, Const))
+		{
+			slot->tts_values[i] = ((const Const *) value)->constvalue;
+			slot->tts_isnull[i] = ((const Const *) value)->constisnull;
+		}
+		last = source->last = Max(last, source->attno);
+	}
+}
+
+/* The row's columns up to this one; the other values stand there already. */
 static void
 get_columns(TupleTableSlot *slot, int natts)
 {
-	TupleTableSlot *row = ((WindowSlot *) slot)->row;
-	int ncolumns = Min(natts, row->tts_tupleDescriptor->natts);
+	const WindowSlot *window = (const WindowSlot *) slot;
+	TupleTableSlot *row = window->row;
 
-	slot_getsomeattrs(row, ncolumns);
-	for (int i = slot->tts_nvalid; i < ncolumns; i++)
+	slot_getsomeattrs(row, window->sources[natts - 1].last);
+	for (int i = slot->tts_nvalid; i < natts; i++)
 	{
-		slot->tts_values[i] = row->tts_values[i];
-		slot->tts_isnull[i] = row->tts_isnull[i];
+		int column = window->sources[i].attno - 1;
+
+		if (column < 0)
+			continue;
+		slot->tts_values[i] = row->tts_values[column];
+		slot->tts_isnull[i] = row->tts_isnull[column];
 	}
 	slot->tts_nvalid = natts;
 }

@@ -1,6 +1,6 @@
 /*
  * exec/window_slot.h
- *		The slot of a GpuWindow: an input's row, and results behind its columns.
+ *		The slot of a GpuWindow: columns of an input's row, results and constants.
  *
  * The row stays where it is; its columns are read when somebody asks for them.  So who only counts rows, or
  * looks at a few columns, does not pay for all.  It is a virtual slot of which not all values need be there:
@@ -12,19 +12,32 @@
 #include "postgres.h"
 
 #include "executor/tuptable.h"
+#include "nodes/pg_list.h"
+
+typedef struct WindowSource
+{
+	AttrNumber attno; /* the column of the row; 0: the value is a result or a constant */
+	AttrNumber last;  /* the highest one up to here */
+} WindowSource;
 
 typedef struct WindowSlot
 {
 	VirtualTupleTableSlot base; /* must be first */
 	TupleTableSlot *row;
+	WindowSource *sources; /* of each column */
 } WindowSlot;
 
 /* The operations of such slots. */
 extern const TupleTableSlotOps *window_slot_ops(void);
 
 /*
- * Makes the slot hold this row as long as the row's own slot does, or until it is materialized.  The values
- * of the last columns are the caller's to set, before or after.
+ * Describes the slot's columns, as custom_scan_tlist has them (plan/window_plan.h), and sets the constants.
+ */
+extern void window_slot_init(TupleTableSlot *slot, List *columns);
+
+/*
+ * Makes the slot hold this row as long as the row's own slot does, or until it is materialized.  The results
+ * are the caller's to set, before or after.
  */
 static inline void
 window_slot_store(TupleTableSlot *slot, TupleTableSlot *row)

@@ -97,6 +97,16 @@ value_call(const WindowFunc *function, WindowKind kind, const char **why_not)
 	return call;
 }
 
+static WindowCall
+ntile_call(const WindowFunc *function, const char **why_not)
+{
+	const Const *buckets = constant_argument(function, 0);
+
+	if (buckets == NULL || DatumGetInt32(buckets->constvalue) <= 0)
+		return refuse(why_not, "the argument of ntile() is no positive constant");
+	return (WindowCall){.kind = WINDOW_NTILE, .offset = DatumGetInt32(buckets->constvalue)};
+}
+
 /* An aggregate must leave its state as it was when it returns a result; a WindowAgg would raise an error. */
 static WindowCall
 aggregate_call(const WindowFunc *function, const char **why_not)
@@ -128,6 +138,12 @@ window_call(const WindowFunc *function, const char **why_not)
 			return (WindowCall){.kind = WINDOW_RANK};
 		case F_DENSE_RANK_:
 			return (WindowCall){.kind = WINDOW_DENSE_RANK};
+		case F_NTILE:
+			return ntile_call(function, why_not);
+		case F_PERCENT_RANK_:
+			return (WindowCall){.kind = WINDOW_PERCENT_RANK};
+		case F_CUME_DIST_:
+			return (WindowCall){.kind = WINDOW_CUME_DIST};
 		case F_LAG_ANYELEMENT:
 		case F_LAG_ANYELEMENT_INT4:
 		case F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE:
@@ -143,7 +159,7 @@ window_call(const WindowFunc *function, const char **why_not)
 			return value_call(function, WINDOW_LAST_VALUE, why_not);
 		default:
 			return refuse(why_not,
-						  psprintf("%s() needs all rows of a partition", get_func_name(function->winfnoid)));
+						  psprintf("which rows %s() needs is not known", get_func_name(function->winfnoid)));
 	}
 }
 

@@ -18,6 +18,9 @@ typedef enum WindowKind
 	WINDOW_ROW_NUMBER,
 	WINDOW_RANK,
 	WINDOW_DENSE_RANK,
+	WINDOW_NTILE,
+	WINDOW_PERCENT_RANK,
+	WINDOW_CUME_DIST,
 	WINDOW_LAG,		  /* lag() or lead() of a row before, or of the current row */
 	WINDOW_LEAD,	  /* the same of a row behind */
 	WINDOW_NTH_VALUE, /* also first_value() */
@@ -28,8 +31,8 @@ typedef enum WindowKind
 typedef struct WindowCall
 {
 	WindowKind kind;
-	AttrNumber attno;	   /* LAG, LEAD, NTH_VALUE, LAST_VALUE: the argument, a column of the input */
-	int64 offset;		   /* LAG, LEAD: rows between; NTH_VALUE: the number of the row, from 1 */
+	AttrNumber attno; /* LAG, LEAD, NTH_VALUE, LAST_VALUE: the argument, a column of the input */
+	int64 offset;	  /* LAG, LEAD: rows between; NTH_VALUE: the number of the row, from 1; NTILE: buckets */
 	const Const *fallback; /* LAG, LEAD: the value if there is no such row; NULL: a NULL */
 } WindowCall;
 

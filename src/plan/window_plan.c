@@ -108,26 +108,30 @@ window_plan_why_not(const PlannedStmt *stmt, const WindowAgg *window)
 
 /* ---------------------------------------------------------------- making the node */
 
-/* The scan tuple: columns of the input, and then the results of functions. */
+/* The scan tuple: columns of the input, results of functions, and constants. */
 typedef struct ScanTuple
 {
-	List *input;	 /* TargetEntries */
-	List *functions; /* WindowFuncs */
+	List *columns;	 /* expressions */
+	List *functions; /* those that are WindowFuncs */
 } ScanTuple;
 
-static Expr *
-result_column(const WindowFunc *function, const ScanTuple *tuple)
+/* The column of the scan tuple that has this value; there may be several with the same constant. */
+static Node *
+tuple_column(ScanTuple *tuple, Node *value)
 {
-	int column = list_length(tuple->input) + 1;
-	ListCell *cell;
+	int column = 0;
 
-	foreach(cell, tuple->functions)
-	{
-		if (equal(lfirst(cell), function))
-			break;
+	while (column < list_length(tuple->columns) &&
+		   (IsA(value, Const) || !equal(list_nth(tuple->columns, column), value)))
 		column++;
+	if (column == list_length(tuple->columns))
+	{
+		tuple->columns = lappend(tuple->columns, value);
+		if (IsA(value, WindowFunc))
+			tuple->functions = lappend(tuple->functions, value);
 	}
-	return (Expr *) makeVar(INDEX_VAR, column, function->wintype, -1, function->wincollid, 0);
+	return (Node *) makeVar(INDEX_VAR, column + 1, exprType(value), exprTypmod(value), exprCollation(value),
+							0);
 }
 
 /* Has columns of the scan tuple in the place of the input's, and of functions. */
@@ -136,16 +140,33 @@ refer_to_tuple(Node *node, void *tuple)
 {
 	if (node == NULL)
 		return NULL;
-	if (IsA(node, WindowFunc))
-		return (Node *) result_column((WindowFunc *) node, tuple);
-	if (IsA(node, Var))
-	{
-		Var *column = copyObject((Var *) node);
-
-		column->varno = INDEX_VAR;
-		return (Node *) column;
-	}
+	if (IsA(node, WindowFunc) || IsA(node, Var))
+		return tuple_column(tuple, node);
 	return expression_tree_mutator(node, refer_to_tuple, tuple);
+}
+
+/*
+ * The output, which is the scan tuple itself, and not computed, where it has only columns, results and
+ * constants, each column once.
+ */
+static List *
+refer_output_to_tuple(List *output, ScanTuple *tuple)
+{
+	List *columns = NIL;
+	ListCell *cell;
+
+	foreach(cell, output)
+	{
+		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
+		const Const *constant = (const Const *) entry->expr;
+
+		if (IsA(constant, Const) && (constant->constisnull || constant->constbyval))
+			entry->expr = (Expr *) tuple_column(tuple, (Node *) constant);
+		else
+			entry->expr = (Expr *) refer_to_tuple((Node *) entry->expr, tuple);
+		columns = lappend(columns, entry);
+	}
+	return columns;
 }
 
 /*
@@ -199,14 +220,20 @@ explained_function(const WindowFunc *function)
 
 /* The scan tuple as the node has it. */
 static List *
-tuple_columns(const ScanTuple *tuple)
+scan_columns(const ScanTuple *tuple)
 {
-	List *columns = plan_refer_to_columns(tuple->input, OUTER_VAR);
+	List *columns = NIL;
 	ListCell *cell;
 
-	foreach(cell, tuple->functions)
-		columns = lappend(columns, makeTargetEntry(explained_function(lfirst(cell)), list_length(columns) + 1,
-												   NULL, false));
+	foreach(cell, tuple->columns)
+	{
+		Expr *value = lfirst(cell);
+
+		columns =
+			lappend(columns,
+					makeTargetEntry(IsA(value, WindowFunc) ? explained_function((WindowFunc *) value) : value,
+									list_length(columns) + 1, NULL, false));
+	}
 	return columns;
 }
 
@@ -226,15 +253,16 @@ CustomScan *
 window_plan_from_window(const WindowAgg *window)
 {
 	CustomScan *plan = makeNode(CustomScan);
-	ScanTuple tuple = {window->plan.lefttree->targetlist, functions_of(window)};
+	ScanTuple tuple = {NIL, NIL};
 	Node *run_condition = expand_output((Node *) window->runCondition, window->plan.targetlist);
 
 	plan->scan.plan = window->plan;
 	NodeSetTag(plan, T_CustomScan);
-	plan->scan.plan.targetlist = (List *) refer_to_tuple((Node *) window->plan.targetlist, &tuple);
+	plan->scan.plan.targetlist = refer_output_to_tuple(window->plan.targetlist, &tuple);
 	plan->scan.plan.qual = (List *) refer_to_tuple((Node *) window->plan.qual, &tuple);
-	plan->custom_exprs = list_make2(refer_to_tuple(run_condition, &tuple), tuple.functions);
-	plan->custom_scan_tlist = tuple_columns(&tuple);
+	run_condition = refer_to_tuple(run_condition, &tuple);
+	plan->custom_exprs = list_make2(run_condition, tuple.functions);
+	plan->custom_scan_tlist = scan_columns(&tuple);
 	plan->custom_private = list_make1(window_columns(window));
 	plan->methods = node_methods;
 	return plan;

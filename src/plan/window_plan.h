@@ -2,9 +2,11 @@
  * plan/window_plan.h
  *		The plan node GpuWindow: a WindowAgg whose functions need few rows at a time, in a CustomScan.
  *
- * Its input is its lefttree.  Its scan tuple is the input's columns, and after them the functions' results,
- * one column each.  The run condition and the calls of the functions are in custom_exprs, and everything else
- * in custom_private.  window_functions.h says which functions a GpuWindow computes.
+ * Its input is its lefttree.  Its scan tuple has the columns of the input that the output needs, the results
+ * of functions, and constants: in the order of the output, so that there is nothing to compute.  In
+ * custom_scan_tlist, results are what is neither a Var nor a Const.  The run condition and the calls of the
+ * functions are in custom_exprs, and everything else in custom_private.  window_functions.h says which
+ * functions a GpuWindow computes.
  */
 #ifndef GPUSORT_PLAN_WINDOW_PLAN_H
 #define GPUSORT_PLAN_WINDOW_PLAN_H
@@ -64,10 +66,7 @@ typedef enum WindowUnit
 
 extern WindowUnit window_plan_unit(const CustomScan *plan);
 
-/*
- * The functions (WindowFuncs over the outer plan's columns) whose results are the last columns of the scan
- * tuple.
- */
+/* The functions (WindowFuncs over the outer plan's columns), in the order of their results. */
 extern List *window_plan_functions(const CustomScan *plan);
 
 /* The run condition, over the scan tuple. */
