@@ -217,7 +217,7 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	/* keys that only guess at the order can't say which rows are not wanted */
 	request->rows.wanted = state->key->verified ? 0 : state->wanted.rows;
 	request->rows.with_ties = state->wanted.with_ties;
-	if (group_bound_is_possible(&state->wanted.first, state->key))
+	if (group_bound_is_possible(&state->wanted.first, state->key->verified))
 		request->rows.first = state->wanted.first;
 	request->processes.n = request->processes.share ? 1 + ((Gather *) input)->num_workers : 1;
 	request->memory.limit =

@@ -52,9 +52,9 @@ struct GroupFilter
 /* ---------------------------------------------------------------- beginning, end */
 
 bool
-group_bound_is_possible(const FirstOfGroups *first, const SortKey *key)
+group_bound_is_possible(const FirstOfGroups *first, bool verified)
 {
-	return first->n > 0 && first->n <= GROUP_ROWS_MAX && first->columns > 0 && !key->verified;
+	return first->n > 0 && first->n <= GROUP_ROWS_MAX && first->columns > 0 && !verified;
 }
 
 bool

@@ -39,8 +39,8 @@ typedef struct GroupBound
 
 typedef struct GroupFilter GroupFilter;
 
-/* Can a filter tell which of these rows are not wanted, of a sort by this key? */
-extern bool group_bound_is_possible(const FirstOfGroups *first, const SortKey *key);
+/* Can a filter tell which of these rows are not wanted?  verified: keys only guess at the order. */
+extern bool group_bound_is_possible(const FirstOfGroups *first, bool verified);
 
 /*
  * Makes a bound.  arena, memory: of the table (group_table.h); patience: number of rows that may come before
