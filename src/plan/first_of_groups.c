@@ -55,22 +55,6 @@ is_among(const SortColumnSpec *column, const WindowColumns *columns, const Plan 
 	return false;
 }
 
-/* Are all of these columns of the sort's output among the first ones of the sort? */
-static bool
-are_covered(const WindowColumns *columns, const Plan *sort, const SortColumnSpec *sorted, int nsorted)
-{
-	for (int i = 0; i < columns->n; i++)
-	{
-		bool found = false;
-
-		for (int j = 0; j < nsorted && !found; j++)
-			found = sorted[j].attno == input_column(sort, columns->attnos[i]);
-		if (!found)
-			return false;
-	}
-	return true;
-}
-
 /*
  * How many columns of the sort form the groups; -1: groups are formed otherwise.  order: what the others must
  * be among; NULL: they may be any.
@@ -84,7 +68,8 @@ columns_of_groups(const Plan *sort, const WindowColumns *groups, const WindowCol
 
 	while (n < nsorted && is_among(&sorted[n], groups, sort))
 		n++;
-	if (!are_covered(groups, sort, sorted, n))
+	/* PostgreSQL sorts by all of them, but for those that are constant, or equal to another one */
+	if (n < groups->n)
 		return -1;
 	for (int i = n; order != NULL && i < nsorted; i++)
 	{

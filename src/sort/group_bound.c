@@ -252,50 +252,27 @@ group_filter_note(GroupFilter *filter, const uint8 *key, Size size)
 
 /* ---------------------------------------------------------------- rows that are not wanted any more */
 
-/* Keys so many rows ahead of the one that is looked at have their groups fetched into the caches. */
-#define CUT_AHEAD 16
-
-typedef struct CutContext
-{
-	GroupFilter *filter;
-	GroupKey key;
-	Size ahead;		 /* bytes from a key to the one so many rows ahead */
-	const char *end; /* of the chunk's keys */
-} CutContext;
-
 /* Does the row with this key, which was kept, stay?  It may be in the table itself. */
 static bool
 stays(const uint8 *key, Size size, void *arg)
 {
-	CutContext *context = arg;
+	GroupFilter *filter = arg;
 
-	if ((const char *) key + context->ahead < context->end)
-	{
-		load_fixed(&context->key, (const uint64 *) (key + context->ahead));
-		group_table_fetch(&context->filter->bound->table, context->key.hash);
-	}
-	load_fixed(&context->key, (const uint64 *) key);
-	return !group_table_is_behind(&context->filter->bound->table, &context->key, false);
+	load_fixed(&filter->key, (const uint64 *) key);
+	return !group_table_is_behind(&filter->bound->table, &filter->key, false);
 }
 
 void
 group_filter_cut(GroupFilter *filter, Chunk *chunk)
 {
-	CutContext context = {.filter = filter,
-						  .key = filter->key,
-						  .ahead = CUT_AHEAD * chunk->entry_size,
-						  .end = chunk->base + chunk->front};
-
-	filter->cut += chunk_keep_only(chunk, stays, &context);
+	filter->cut += chunk_keep_only(chunk, stays, filter);
 }
 
 bool
 group_filter_may_cut(GroupFilter *filter, uint64 rows)
 {
-	bool pays = filter != NULL && (filter->bound->cuts || filter->dropped > filter->pushed_out);
-
 	/* nobody has noted where the groups end in the variable keys of a chunk */
-	if (!pays || !filter->is_on || filter->builder != NULL ||
+	if (filter == NULL || !filter->bound->cuts || !filter->is_on || filter->builder != NULL ||
 		(filter->pushed_out - filter->pushed_cut) * CUT_ROWS < rows)
 		return false;
 	filter->pushed_cut = filter->pushed_out;
