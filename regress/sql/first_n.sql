@@ -70,6 +70,32 @@ SELECT check_first(first_by('row_number()', 'g', 'u', 'r <= 2'), 3) AS another_n
 SET gpusort.mode = force;
 SELECT line FROM analyzed_lines('SELECT DISTINCT ON (g) * FROM f ORDER BY g, u') AS line;
 EXPLAIN (COSTS OFF) SELECT * FROM (SELECT *, rank() OVER (PARTITION BY g ORDER BY u) AS r FROM f) s WHERE r <= 3;
+-- Plans say how many, if they know; not where all rows are kept.
+CREATE FUNCTION planned_line(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'Rows of' THEN
+			RETURN btrim(line);
+		END IF;
+	END LOOP;
+	RETURN 'all';
+END $$;
+PREPARE below(bigint) AS SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY u) AS r FROM f) s WHERE r < $1;
+SET plan_cache_mode = force_generic_plan;
+SELECT planned_line('SELECT DISTINCT ON (g) * FROM f ORDER BY g, u') AS one, planned_line(first_by('row_number()', 'g', 'u', '65 > r')) AS many,
+	planned_line(first_by('row_number()', 'g', 'u', 'r <= 65')) AS too_many, planned_line('EXECUTE below(3)') AS parameter,
+	planned_line('SELECT DISTINCT ON (t COLLATE "fr-CA-x-icu") t FROM f ORDER BY t COLLATE "fr-CA-x-icu", u') AS guessed;
+RESET plan_cache_mode;
+CREATE FUNCTION planned_number(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN jsonb_path_query_first(plan::jsonb, '$.**."Rows of Each Group"');
+END $$;
+SELECT planned_number('SELECT DISTINCT ON (g) g, u FROM f ORDER BY g, u') AS in_json;
 RESET gpusort.mode;
 
 -- Row numbers, ranks, and dense ranks: each condition, keys with and without NULLs, ascending and not, fixed and variable.

@@ -128,7 +128,14 @@ like($node->safe_psql('postgres', q(SELECT how FROM gpusort_check('SELECT * FROM
 $node->safe_psql('postgres', 'CREATE TABLE grouped AS SELECT id % 3000 AS g, s.* FROM s; ALTER TABLE grouped SET (parallel_workers = 3); VACUUM ANALYZE grouped');
 foreach my $set ('', PARALLEL)
 {
-	my $firsts = 'SELECT DISTINCT ON (g) * FROM grouped ORDER BY g, i8';
+	# the planner knows how few are left for the card, but not of a window
+	my $on = 'SELECT DISTINCT ON (g) * FROM grouped ORDER BY g, i8';
+	my $firsts = 'SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY i8) AS r FROM grouped) q WHERE r = 1';
+	my $plan = executed($node, $set, $on);
+	like($plan, qr/Device: cuda .*Rows of Each Group: 1 .*Rows Dropped: [1-9]/s, "$set rows of groups are dropped");
+	unlike($plan, qr/Turns|external merge/, "$set and there is room for what is left");
+	unlike($node->safe_psql('postgres', "$set SELECT how FROM gpusort_check('$on')"), qr/one after the other/, "$set as gpusort_check says");
+	order_is_right($set, 'g, i8', 'g, i8', $on);
 	my ($dropped, $waited) = executed($node, $set, $firsts) =~ /Device: cuda .*Rows of Each Group: 1 .*Rows Dropped: (\d+).*Turns: \d+  Rows Waited: (\d+)/s;
 	cmp_ok($dropped // 0, '>', 30000, "$set rows of groups are dropped before they wait for a turn");
 	cmp_ok($waited // ROWS, '<', ROWS - $dropped, "$set and few wait");

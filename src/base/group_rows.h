@@ -10,6 +10,9 @@
 /* The most rows of a group that a filter keeps keys of. */
 #define GROUP_ROWS_MAX 64
 
+/* The most rows whose groups are looked up together. */
+#define GROUP_BATCH_ROWS 16
+
 /* How the rows of a group are counted. */
 typedef enum GroupRows
 {

@@ -100,11 +100,13 @@ shape_of_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 static int
 turns_on_card(const PlannedStmt *stmt, const Plan *sort, const SortShape *shape)
 {
+	SortExpected expected = sort_plan_expected((const CustomScan *) sort);
 	double row_bytes = sort->lefttree->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
-	double row = gpu_row_memory(row_bytes, sort_plan_expected((const CustomScan *) sort).key_bytes);
+	double row = gpu_row_memory(row_bytes, expected.key_bytes);
+	double rows = shape->rows_of_group > 0 ? Min(sort->plan_rows, expected.kept) : sort->plan_rows;
 
 	/* workers of the sort's own are gone when its rows are read */
-	return gpu_turns(sort->plan_rows, shape->device_memory / row, shape->keys[0].largest, shape->wanted < 0,
+	return gpu_turns(rows, shape->device_memory / row, shape->keys[0].largest, shape->wanted < 0,
 					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
 }
 

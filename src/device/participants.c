@@ -21,9 +21,6 @@
 #define SORT_SHARE_WORKERS INT_MAX
 #endif
 
-/* From this number of processes on rows that turn out not to be wanted are cut out. */
-#define CUTTING_PROCESSES 4
-
 /*
  * Rows of groups: one in so many of the rows may come before few are dropped.  With one in four, ten rows of
  * each of 100,000 groups of 50 took 1430 ms instead of 970: keys that push others out take their time.
@@ -89,15 +86,15 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 }
 
 /*
- * One process sorts and returns a row in memory in about the time that it takes to cut it out.  Of several
- * the first one returns all rows, and files take longer.
+ * One process sorts and returns a row in memory in less time than it takes to note it and to cut it out.  Of
+ * several the first one returns all rows, and files take longer.
  */
 static bool
 cutting_pays(const SortRequest *request)
 {
 	double row = request->expected.row_bytes + request->expected.key_bytes;
 
-	return request->processes.n >= CUTTING_PROCESSES || request->expected.rows * row > request->memory.limit;
+	return request->processes.n > 1 || request->expected.rows * row > request->memory.limit;
 }
 
 GroupBound *

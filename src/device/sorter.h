@@ -136,6 +136,7 @@ typedef struct SortRequest
 	struct
 	{
 		double rows;
+		double kept;	  /* those of them that are not dropped because of their groups */
 		double row_bytes; /* bytes of one row, without its key */
 		double key_bytes; /* bytes of one key */
 		double cpu_ms;	  /* milliseconds that the cpu device is expected to take */

@@ -157,20 +157,24 @@ encode_key(SortKey *key, TupleTableSlot *slot, const PageRow *in_page, uint64 *f
 	return (const uint8 *) fixed;
 }
 
+/* The last ones of so many rows in all were left out. */
+static inline void
+note_left_out(SortFeed *feed, uint64 rows, uint64 last)
+{
+	if (unlikely(rows % PROGRESS_ROWS < last))
+		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
+}
+
 /* Can't the row with this key be wanted?  Then it is counted as left out. */
 static inline bool
 leave_out(SortFeed *feed, const uint8 *key, Size size)
 {
-	uint64 dropped;
-
 	if (feed->filter != NULL && bound_filter_drops(feed->filter, key, size))
-		dropped = ++feed->filter->dropped;
+		note_left_out(feed, ++feed->filter->dropped, 1);
 	else if (feed->groups != NULL && group_filter_drops(feed->groups, key, size))
-		dropped = group_filter_dropped(feed->groups);
+		note_left_out(feed, group_filter_dropped(feed->groups), 1);
 	else
 		return false;
-	if (unlikely(dropped % PROGRESS_ROWS == 0))
-		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
 	return true;
 }
 
@@ -372,32 +376,50 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 	return index - first;
 }
 
+static inline void
+encode_of_batch(SortFeed *feed, int row, uint8 *key)
+{
+	InputBatch *batch = feed->batch;
+
+	if (!batch->has_tuples || !sort_key_encode_stored(feed->key, batch->slots[row]->tts_tupleDescriptor,
+													  batch->tuples[row].t_data, key))
+		sort_key_encode_fixed(feed->key, input_batch_slot(batch, row), key);
+}
+
+/* Puts a row that is wanted; false: the sorter has failed. */
+static inline bool
+put_of_batch(SortFeed *feed, int row, const uint8 *key, bool has_row)
+{
+	const HeapTupleData *tuple = &feed->batch->tuples[row];
+	PageRow in_page = {.header = tuple->t_data, .length = tuple->t_len - MINIMAL_TUPLE_OFFSET};
+	Size size = feed->key->width;
+
+	return (feed->batch->has_tuples && put_wanted(feed, key, size, NULL, &in_page, has_row)) ||
+		   put_wanted(feed, key, size, input_batch_slot(feed->batch, row), NULL, has_row);
+}
+
 /*
- * Does the same, whatever the scan does with its rows, with some rows at a time: what the filter of groups
- * looks at for each of them is fetched into the caches meanwhile.
+ * Does the same, whatever the scan does with its rows, with some rows at a time: the filter of groups looks
+ * them up together.
  */
 static uint64
 put_batches(SortFeed *feed, InputRows *rows, bool has_row)
 {
-	Size size = feed->key->width;
-	uint64 keys[INPUT_BATCH_ROWS][KEY_MAX_WORDS];
-	bool left_out[INPUT_BATCH_ROWS];
+	uint64 keys[GROUP_BATCH_ROWS][KEY_MAX_WORDS];
+	bool left_out[GROUP_BATCH_ROWS];
 	uint64 nrows = 0;
+	int ndropped;
 	int n;
 
 	while ((n = input_rows_take_batch(rows, feed->batch)) > 0)
 	{
 		for (int i = 0; i < n; i++)
-		{
-			sort_key_encode_fixed(feed->key, feed->batch->slots[i], (uint8 *) keys[i]);
-			group_filter_fetch(feed->groups, keys[i]);
-		}
-		for (int i = 0; i < n; i++)
-			left_out[i] = leave_out(feed, (uint8 *) keys[i], size);
+			encode_of_batch(feed, i, (uint8 *) keys[i]);
+		ndropped = group_filter_drops_of(feed->groups, keys, n, left_out);
+		note_left_out(feed, group_filter_dropped(feed->groups), ndropped);
 		for (int i = 0; i < n; i++, nrows++)
 		{
-			if (!left_out[i] &&
-				!put_wanted(feed, (uint8 *) keys[i], size, feed->batch->slots[i], NULL, has_row))
+			if (!left_out[i] && !put_of_batch(feed, i, (uint8 *) keys[i], has_row))
 				return nrows;
 		}
 		CHECK_FOR_INTERRUPTS();

@@ -18,7 +18,9 @@
 #include "device/participants.h"
 #include "exec/explain.h"
 #include "exec/gpusort_state.h"
+#include "exec/group_above.h"
 #include "key/sort_key.h"
+#include "key/supported.h"
 #include "plan/window_plan.h"
 #include "plan/sort_plan.h"
 
@@ -296,6 +298,32 @@ explain_own_sorts(const GpuSortState *state, ExplainState *es)
 	explain_processes(state, es);
 }
 
+/* The rows of each group that are wanted, as far as the plan tells. */
+static void
+explain_rows_of_group(const GpuSortState *state, List *context, ExplainState *es)
+{
+	const GroupsWanted *wanted = group_above_wanted(state->group_above);
+	FirstOfGroups first;
+	bool verified = false;
+	Declined why_not;
+
+	if (wanted == NULL)
+		return;
+	for (int i = 0; i < state->ncolumns && !verified; i++)
+		(void) sort_key_supported_if_verified(&state->columns[i], &verified, &why_not);
+	first = first_of_groups_in_plan(wanted);
+	if (!group_bound_is_possible(&first, verified))
+		return;
+	if (first_of_groups_is_known(wanted))
+		ExplainPropertyUInteger("Rows of Each Group", NULL, first.n, es);
+	else
+		ExplainPropertyText("Rows of Each Group",
+							psprintf("%s%s", wanted->below ? "below " : "",
+									 deparse_expression((Node *) wanted->limit, context,
+														explain_use_prefix(es), false)),
+							es);
+}
+
 void
 explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 {
@@ -306,6 +334,8 @@ explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 	ExplainPropertyList("Sort Key", deparse_sort_keys(plan, context, explain_use_prefix(es)), es);
 	if (es->analyze && state->device != NULL)
 		explain_own_sorts(state, es);
+	else
+		explain_rows_of_group(state, context, es);
 	if (es->analyze && state->worker_sorts != NULL)
 		explain_worker_sorts(state->worker_sorts, es);
 }

@@ -11,7 +11,6 @@
 #include "executor/executor.h"
 
 #include "exec/group_above.h"
-#include "plan/first_of_groups.h"
 
 struct GroupAbove
 {
@@ -31,6 +30,12 @@ group_above_find(PlanState *parent, PlanState *sort)
 	above->wanted = wanted;
 	above->limit = wanted.limit != NULL ? ExecInitExpr(wanted.limit, sort) : NULL;
 	return above;
+}
+
+const GroupsWanted *
+group_above_wanted(const GroupAbove *above)
+{
+	return above != NULL ? &above->wanted : NULL;
 }
 
 /* Is it the result of a sub-select that has not run yet? */

@@ -10,6 +10,7 @@
 #include "nodes/execnodes.h"
 
 #include "exec/rows_wanted.h"
+#include "plan/first_of_groups.h"
 
 typedef struct GroupAbove GroupAbove;
 
@@ -18,6 +19,9 @@ typedef struct GroupAbove GroupAbove;
  * rows.
  */
 extern GroupAbove *group_above_find(PlanState *parent, PlanState *sort);
+
+/* Returns what is wanted as far as the plan tells; NULL: all rows. */
+extern const GroupsWanted *group_above_wanted(const GroupAbove *above);
 
 /* Sets what is wanted now.  above: NULL if all rows are. */
 extern void group_above_evaluate(const GroupAbove *above, PlanState *sort, RowsWanted *wanted);

@@ -65,9 +65,10 @@ input_batch_create(const InputRows *rows, MemoryContext context)
 	TupleDesc desc = scan->ps_ProjInfo != NULL ? ExecGetResultType(rows->input)
 											   : rows->scan->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
 	MemoryContext old = MemoryContextSwitchTo(context);
-	InputBatch *batch = palloc(sizeof(InputBatch));
+	InputBatch *batch = palloc0(sizeof(InputBatch));
 
-	for (int i = 0; i < INPUT_BATCH_ROWS; i++)
+	batch->has_tuples = scan->ps_ProjInfo == NULL;
+	for (int i = 0; i < GROUP_BATCH_ROWS; i++)
 		batch->slots[i] = MakeSingleTupleTableSlot(desc, ops);
 	MemoryContextSwitchTo(old);
 	return batch;
@@ -76,12 +77,12 @@ input_batch_create(const InputRows *rows, MemoryContext context)
 void
 input_batch_free(InputBatch *batch)
 {
-	for (int i = 0; i < INPUT_BATCH_ROWS; i++)
+	for (int i = 0; i < GROUP_BATCH_ROWS; i++)
 		ExecDropSingleTupleTableSlot(batch->slots[i]);
 	pfree(batch);
 }
 
-/* Keeps the row that the scan's slot has, or what is computed of it, in a slot of the batch. */
+/* Keeps the row that the scan's slot has, or what is computed of it. */
 static void
 keep_row(const InputRows *rows, InputBatch *batch, int n)
 {
@@ -89,10 +90,9 @@ keep_row(const InputRows *rows, InputBatch *batch, int n)
 	TupleTableSlot *kept = batch->slots[n];
 	TupleTableSlot *computed;
 
-	if (node->ps_ProjInfo == NULL)
+	if (batch->has_tuples)
 	{
 		batch->tuples[n] = rows->pages->rs_ctup;
-		ExecStoreHeapTuple(&batch->tuples[n], kept, false);
 		return;
 	}
 	/* the values are in the page, which the scan holds, or in memory that is freed before the next batch */
@@ -113,8 +113,15 @@ input_rows_take_batch(InputRows *rows, InputBatch *batch)
 
 	if (rows->pages == NULL)
 		return 0;
+	if (input_rows_are_plain(rows))
+	{
+		/* a slot is not needed for a row that is dropped */
+		while (n < GROUP_BATCH_ROWS && input_rows_next_tuple(rows->pages, &batch->tuples[n]))
+			n++;
+		return n;
+	}
 	ResetExprContext(context);
-	while (n < INPUT_BATCH_ROWS && input_rows_step(rows->pages, slot))
+	while (n < GROUP_BATCH_ROWS && input_rows_step(rows->pages, slot))
 	{
 		context->ecxt_scantuple = slot;
 		if (node->qual == NULL || ExecQual(node->qual, context))

@@ -13,6 +13,8 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
+#include "base/group_rows.h"
+
 typedef struct InputRows
 {
 	PlanState *input;
@@ -21,14 +23,12 @@ typedef struct InputRows
 	HeapScanDesc pages;
 } InputRows;
 
-/* The most rows of a page that are taken at a time. */
-#define INPUT_BATCH_ROWS 16
-
-/* Rows of one page, each in a slot of its own. */
+/* Rows of one page that are taken together. */
 typedef struct InputBatch
 {
-	TupleTableSlot *slots[INPUT_BATCH_ROWS];
-	HeapTupleData tuples[INPUT_BATCH_ROWS]; /* the rows of a scan that does not project */
+	bool has_tuples; /* does the scan return rows as they are in the page? */
+	HeapTupleData tuples[GROUP_BATCH_ROWS];
+	TupleTableSlot *slots[GROUP_BATCH_ROWS]; /* without tuples; otherwise input_batch_slot sets them */
 } InputBatch;
 
 extern void input_rows_begin(InputRows *rows, PlanState *input);
@@ -46,6 +46,15 @@ extern void input_batch_free(InputBatch *batch);
  */
 extern int input_rows_take_batch(InputRows *rows, InputBatch *batch);
 
+/* Returns a slot with this row of a batch. */
+static inline TupleTableSlot *
+input_batch_slot(InputBatch *batch, int row)
+{
+	TupleTableSlot *slot = batch->slots[row];
+
+	return batch->has_tuples ? ExecStoreHeapTuple(&batch->tuples[row], slot, false) : slot;
+}
+
 /* Does the scan return all rows, with all columns and without changes? */
 static inline bool
 input_rows_are_plain(const InputRows *rows)
@@ -53,15 +62,10 @@ input_rows_are_plain(const InputRows *rows)
 	return rows->scan->ss.ps.qual == NULL && rows->scan->ss.ps.ps_ProjInfo == NULL;
 }
 
-/*
- * Advances to the next visible tuple of the page, and leaves scan and slot as heap_getnextslot does.  False:
- * the page has no more visible tuples.
- */
+/* Advances to the next visible tuple of the page.  False: there are none. */
 static inline bool
-input_rows_step(HeapScanDesc pages, TupleTableSlot *slot)
+input_rows_next_tuple(HeapScanDesc pages, HeapTuple tuple)
 {
-	BufferHeapTupleTableSlot *stored = (BufferHeapTupleTableSlot *) slot;
-	HeapTuple tuple = &pages->rs_ctup;
 	uint32 index = (uint32) pages->rs_cindex + 1;
 	Page page;
 	ItemId item;
@@ -75,7 +79,18 @@ input_rows_step(HeapScanDesc pages, TupleTableSlot *slot)
 	ItemPointerSetOffsetNumber(&tuple->t_self, pages->rs_vistuples[index]);
 	pages->rs_cindex = index;
 	pgstat_count_heap_getnext(pages->rs_base.rs_rd);
+	return true;
+}
 
+/* Does the same, and leaves scan and slot as heap_getnextslot does. */
+static inline bool
+input_rows_step(HeapScanDesc pages, TupleTableSlot *slot)
+{
+	BufferHeapTupleTableSlot *stored = (BufferHeapTupleTableSlot *) slot;
+	HeapTuple tuple = &pages->rs_ctup;
+
+	if (!input_rows_next_tuple(pages, tuple))
+		return false;
 	/* the slot holds the scan's tuple and the page's pin, unless other code has materialized it */
 	if (unlikely(stored->base.tuple != tuple || stored->buffer != pages->rs_cbuf))
 		(void) ExecStoreBufferHeapTuple(tuple, slot, pages->rs_cbuf);

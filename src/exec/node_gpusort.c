@@ -206,6 +206,7 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 {
 	Plan *input = outerPlan(state->css.ss.ps.plan);
 	int beside = sort_plan_beside((CustomScan *) state->css.ss.ps.plan);
+	SortExpected expected = sort_plan_expected((CustomScan *) state->css.ss.ps.plan);
 
 	memset(request, 0, sizeof(*request));
 	request->key = state->key;
@@ -217,18 +218,20 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	/* keys that only guess at the order can't say which rows are not wanted */
 	request->rows.wanted = state->key->verified ? 0 : state->wanted.rows;
 	request->rows.with_ties = state->wanted.with_ties;
-	if (group_bound_is_possible(&state->wanted.first, state->key))
+	if (group_bound_is_possible(&state->wanted.first, state->key->verified))
 		request->rows.first = state->wanted.first;
 	request->processes.n = request->processes.share ? 1 + ((Gather *) input)->num_workers : 1;
 	request->memory.limit =
 		beside > 0 ? guc_sort_memory_of_each(beside) : guc_sort_memory(request->processes.n);
 	request->memory.of_each = gpusort_work_mem == -1 ? guc_sort_memory(1) : 0;
-	request->expected.rows = state->css.ss.ps.plan->plan_rows;
+	request->expected.rows = request->expected.kept = state->css.ss.ps.plan->plan_rows;
+	if (request->rows.first.n > 0)
+		request->expected.kept = Min(request->expected.rows, expected.kept);
 	request->expected.row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected.key_bytes = state->key_width;
 	request->processes.help =
 		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
-	request->expected.cpu_ms = sort_plan_expected((CustomScan *) state->css.ss.ps.plan).cpu_ms;
+	request->expected.cpu_ms = expected.cpu_ms;
 	sort_request_set_filters_aside(request);
 	if (device->count_parts(request) > 1)
 		take_sample(state, request);

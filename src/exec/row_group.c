@@ -6,7 +6,7 @@
  * grouping know: a NaN equals itself there, and so does a toasted value that was not fetched.  So the
  * operators are asked only where bytes differ, as they do of 1.0 and 1.00, or of texts that a
  * nondeterministic collation calls equal.  That holds for PostgreSQL's own operators; others are always
- * asked.  Integers and times of other bytes are never equal, and need no operator at all.
+ * asked.
  */
 #include "postgres.h"
 
@@ -14,36 +14,11 @@
 #include "access/transam.h"
 #include "executor/executor.h"
 #include "utils/datum.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "base/pg_compat.h"
 #include "exec/row_group.h"
-
-/* Are values of other bytes different, for this function of an operator? */
-static bool
-compares_bytes(Oid function)
-{
-	static const Oid functions[] = {F_BOOLEQ, F_CHAREQ,	 F_INT2EQ,	F_INT4EQ,		F_INT8EQ,
-									F_OIDEQ,  F_DATE_EQ, F_TIME_EQ, F_TIMESTAMP_EQ, F_TIMESTAMPTZ_EQ};
-
-	for (int i = 0; i < lengthof(functions); i++)
-	{
-		if (functions[i] == function)
-			return true;
-	}
-	return false;
-}
-
-/* The bits of a Datum that count: the others of a function's result may not be those of a column's value. */
-static Datum
-value_bits(Form_pg_attribute attribute)
-{
-	if (!attribute->attbyval || attribute->attlen == sizeof(Datum))
-		return ~(Datum) 0;
-	return ((Datum) 1 << (attribute->attlen * BITS_PER_BYTE)) - 1;
-}
 
 RowGroup *
 row_group_create(WindowColumns columns, TupleDesc rows, PlanState *node)
@@ -52,19 +27,16 @@ row_group_create(WindowColumns columns, TupleDesc rows, PlanState *node)
 
 	group->columns = columns;
 	group->images = palloc0(sizeof(GroupColumn) * Max(columns.n, 1));
-	group->trusts_images = group->is_exact = true;
+	group->trusts_images = true;
 	for (int i = 0; i < columns.n; i++)
 	{
 		int column = columns.attnos[i] - 1;
 		Form_pg_attribute attribute = TupleDescAttr(rows, column);
 
-		group->images[i] = (GroupColumn){.index = column,
-										 .length = attribute->attlen,
-										 .byval = attribute->attbyval,
-										 .bits = value_bits(attribute)};
+		group->images[i] =
+			(GroupColumn){.index = column, .length = attribute->attlen, .byval = attribute->attbyval};
 		group->last_attno = Max(group->last_attno, columns.attnos[i]);
 		group->trusts_images &= get_opcode(columns.operators[i]) < FirstNormalObjectId;
-		group->is_exact &= compares_bytes(get_opcode(columns.operators[i]));
 		group->keeps_memory |= !attribute->attbyval;
 	}
 	group->equal =
@@ -115,7 +87,7 @@ row_group_begin(RowGroup *group, TupleTableSlot *row)
 static inline bool
 same_image(const GroupColumn *column, Datum value, Datum first)
 {
-	if (((value ^ first) & column->bits) == 0)
+	if (value == first)
 		return true;
 	return !column->byval && image_size(value, column->length) == column->size &&
 		   memcmp(DatumGetPointer(value), DatumGetPointer(first), column->size) == 0;
@@ -148,8 +120,6 @@ row_group_contains(RowGroup *group, TupleTableSlot *row, ExprContext *context)
 	slot_getsomeattrs(row, group->last_attno);
 	if (group->trusts_images && images_equal(group, row))
 		return true;
-	if (group->is_exact)
-		return false;
 	context->ecxt_innertuple = group->first;
 	context->ecxt_outertuple = row;
 	return ExecQualAndReset(group->equal, context);

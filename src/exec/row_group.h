@@ -18,8 +18,7 @@ typedef struct GroupColumn
 	int index; /* from 0 */
 	int16 length;
 	bool byval;
-	Datum bits; /* of values passed by value: those that count */
-	Size size;	/* size of the first row's value, if the value is not null and not passed by value */
+	Size size; /* size of the first row's value, if the value is not null and not passed by value */
 } GroupColumn;
 
 typedef struct RowGroup
@@ -28,7 +27,6 @@ typedef struct RowGroup
 	GroupColumn *images;   /* the same columns */
 	int last_attno;		   /* the highest attno of the columns; 0: there are no columns */
 	bool trusts_images;	   /* are values of the same bytes equal? */
-	bool is_exact;		   /* are others different? */
 	bool keeps_memory;	   /* is any column passed by reference? */
 	ExprState *equal;	   /* compares inner and outer slot by the operators; NULL: no columns */
 	TupleTableSlot *first; /* a copy of the first row with only these columns */

@@ -115,7 +115,7 @@ make_request(const IndexBuild *build, SortRequest *request)
 	request->processes.share = nworkers > 0;
 	request->processes.n = 1 + nworkers;
 	request->processes.read_jointly = request->processes.share;
-	request->expected.rows = build->shape.rows;
+	request->expected.rows = request->expected.kept = build->shape.rows;
 	request->expected.row_bytes = build->shape.row_bytes;
 	request->expected.key_bytes = build->shape.key_bytes;
 	request->expected.cpu_ms = build->shape.rows * CPU_NS_PER_ROW / 1e6;

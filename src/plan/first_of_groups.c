@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include "access/stratnum.h"
+#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
@@ -53,22 +55,6 @@ is_among(const SortColumnSpec *column, const WindowColumns *columns, const Plan 
 	return false;
 }
 
-/* Are all of these columns of the sort's output among the first ones of the sort? */
-static bool
-are_covered(const WindowColumns *columns, const Plan *sort, const SortColumnSpec *sorted, int nsorted)
-{
-	for (int i = 0; i < columns->n; i++)
-	{
-		bool found = false;
-
-		for (int j = 0; j < nsorted && !found; j++)
-			found = sorted[j].attno == input_column(sort, columns->attnos[i]);
-		if (!found)
-			return false;
-	}
-	return true;
-}
-
 /*
  * How many columns of the sort form the groups; -1: groups are formed otherwise.  order: what the others must
  * be among; NULL: they may be any.
@@ -82,7 +68,8 @@ columns_of_groups(const Plan *sort, const WindowColumns *groups, const WindowCol
 
 	while (n < nsorted && is_among(&sorted[n], groups, sort))
 		n++;
-	if (!are_covered(groups, sort, sorted, n))
+	/* PostgreSQL sorts by all of them, but for those that are constant, or equal to another one */
+	if (n < groups->n)
 		return -1;
 	for (int i = n; order != NULL && i < nsorted; i++)
 	{
@@ -137,35 +124,16 @@ function_of(const Node *column, List *output)
 	return IsA(expr, FuncExpr) ? ((const FuncExpr *) expr)->funcid : InvalidOid;
 }
 
-/* Does this function compare so that numbers below its right argument are wanted (or not above it)? */
+/* Are numbers below its other side wanted (or not above it), if this operator is true? */
 static bool
-compares_below(Oid function, bool swapped, bool *below)
+compares_below(Oid operator, bool swapped, bool *below)
 {
-	switch (function)
-	{
-		case F_INT8LT:
-		case F_INT84LT:
-		case F_INT82LT:
-			*below = true;
-			return !swapped;
-		case F_INT8LE:
-		case F_INT84LE:
-		case F_INT82LE:
-			*below = false;
-			return !swapped;
-		case F_INT8GT:
-		case F_INT48GT:
-		case F_INT28GT:
-			*below = true;
-			return swapped;
-		case F_INT8GE:
-		case F_INT48GE:
-		case F_INT28GE:
-			*below = false;
-			return swapped;
-		default:
-			return false;
-	}
+	int less = swapped ? BTGreaterStrategyNumber : BTLessStrategyNumber;
+	int or_equal = swapped ? BTGreaterEqualStrategyNumber : BTLessEqualStrategyNumber;
+	int strategy = get_op_opfamily_strategy(operator, INTEGER_BTREE_FAM_OID);
+
+	*below = strategy == less;
+	return strategy == less || strategy == or_equal;
 }
 
 /* What a condition says of the rows of each group; false: nothing that a sort could use. */
@@ -182,7 +150,7 @@ rows_of_condition(const Node *condition, List *output, GroupsWanted *wanted, boo
 	swapped = IsA(lsecond(comparison->args), Var);
 	limit = swapped ? linitial(comparison->args) : lsecond(comparison->args);
 	if ((!IsA(limit, Const) && !IsA(limit, Param)) ||
-		!compares_below(get_opcode(comparison->opno), swapped, &wanted->below))
+		!compares_below(comparison->opno, swapped, &wanted->below))
 		return false;
 	function = function_of(swapped ? lsecond(comparison->args) : linitial(comparison->args), output);
 	wanted->limit = (Expr *) limit;
@@ -198,13 +166,9 @@ rows_of_condition(const Node *condition, List *output, GroupsWanted *wanted, boo
 static bool
 wants_fewer(const GroupsWanted *one, const GroupsWanted *other)
 {
-	const Const *ones = (const Const *) one->limit;
-	const Const *others = (const Const *) other->limit;
-
-	if (!IsA(ones, Const) || !IsA(others, Const))
-		return IsA(ones, Const);
-	return first_of_groups_by(one, ones->constvalue, ones->constisnull).n <
-		   first_of_groups_by(other, others->constvalue, others->constisnull).n;
+	if (!first_of_groups_is_known(one) || !first_of_groups_is_known(other))
+		return first_of_groups_is_known(one);
+	return first_of_groups_in_plan(one).n < first_of_groups_in_plan(other).n;
 }
 
 /* The condition that leaves the fewest rows of each group: versions list them in different orders. */
@@ -296,4 +260,20 @@ first_of_groups_by(const GroupsWanted *wanted, Datum limit, bool isnull)
 		number--;
 	first.n = Max(number, 1);
 	return first;
+}
+
+bool
+first_of_groups_is_known(const GroupsWanted *wanted)
+{
+	return wanted->limit == NULL || IsA(wanted->limit, Const);
+}
+
+FirstOfGroups
+first_of_groups_in_plan(const GroupsWanted *wanted)
+{
+	const Const *limit = (const Const *) wanted->limit;
+
+	if (limit == NULL || !IsA(limit, Const))
+		return first_of_groups_by(wanted, (Datum) 0, true);
+	return first_of_groups_by(wanted, limit->constvalue, limit->constisnull);
 }

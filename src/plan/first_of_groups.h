@@ -31,4 +31,8 @@ extern bool first_of_groups(const PlannedStmt *stmt, const Plan *above, const Pl
 /* Returns the number of rows for a value of the limit. */
 extern FirstOfGroups first_of_groups_by(const GroupsWanted *wanted, Datum limit, bool isnull);
 
+/* Does the plan say the number of rows?  Then first_of_groups_in_plan returns it; otherwise it returns 1. */
+extern bool first_of_groups_is_known(const GroupsWanted *wanted);
+extern FirstOfGroups first_of_groups_in_plan(const GroupsWanted *wanted);
+
 #endif /* GPUSORT_PLAN_FIRST_OF_GROUPS_H */

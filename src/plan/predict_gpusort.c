@@ -112,6 +112,12 @@ left_rows(const SortShape *shape, double kept)
 }
 
 double
+predict_gpusort_kept(const SortShape *shape)
+{
+	return kept_rows(shape);
+}
+
+double
 predict_gpusort_memory(const SortShape *shape)
 {
 	return work_of(shape)->memory(shape, left_rows(shape, kept_rows(shape)));

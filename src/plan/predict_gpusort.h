@@ -9,6 +9,9 @@
 
 #include "plan/predict_terms.h"
 
+/* Returns the number of rows that are not dropped when they come, because of a LIMIT or of groups. */
+extern double predict_gpusort_kept(const SortShape *shape);
+
 /* Returns the counts of each term. */
 extern CostCounts count_gpusort(const SortShape *shape);
 

@@ -311,11 +311,7 @@ set_groups(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *an
 
 	if (ancestors == NIL || !first_of_groups(stmt, linitial(ancestors), sort, &wanted) || wanted.columns == 0)
 		return;
-	if (wanted.limit != NULL && IsA(wanted.limit, Const))
-		first = first_of_groups_by(&wanted, ((const Const *) wanted.limit)->constvalue,
-								   ((const Const *) wanted.limit)->constisnull);
-	else
-		first = first_of_groups_by(&wanted, (Datum) 0, true);
+	first = first_of_groups_in_plan(&wanted);
 	shape->rows_of_group = first.n;
 	shape->group_columns = first.columns;
 }

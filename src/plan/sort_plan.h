@@ -41,6 +41,7 @@ typedef struct SortExpected
 	DeviceKind limited;
 	double limited_from;
 	int key_bytes;		/* bytes of a row's key */
+	double kept;		/* rows that are not dropped when they come */
 	double ms;			/* milliseconds of the sort, without its input */
 	double postgres_ms; /* milliseconds of PostgreSQL's sort in its place */
 	double cpu_ms;		/* milliseconds of the sort on the cpu device */

@@ -52,9 +52,9 @@ struct GroupFilter
 /* ---------------------------------------------------------------- beginning, end */
 
 bool
-group_bound_is_possible(const FirstOfGroups *first, const SortKey *key)
+group_bound_is_possible(const FirstOfGroups *first, bool verified)
 {
-	return first->n > 0 && first->n <= GROUP_ROWS_MAX && first->columns > 0 && !key->verified;
+	return first->n > 0 && first->n <= GROUP_ROWS_MAX && first->columns > 0 && !verified;
 }
 
 bool
@@ -179,15 +179,6 @@ round_up(GroupFilter *filter)
 	return false;
 }
 
-void
-group_filter_fetch(const GroupFilter *filter, const uint64 *words)
-{
-	GroupKey key = {.group_words = filter->key.group_words, .last_mask = filter->key.last_mask};
-
-	load_fixed(&key, words);
-	group_table_fetch(&filter->bound->table, key.hash);
-}
-
 /* ---------------------------------------------------------------- rows that come */
 
 /* Loads the key; false: the table cannot have it. */
@@ -200,16 +191,51 @@ load_key(GroupFilter *filter, const uint8 *key, Size size)
 	return true;
 }
 
-bool
-group_filter_drops(GroupFilter *filter, const uint8 *key, Size size)
+static inline void
+count_row(GroupFilter *filter)
 {
-	if (unlikely(filter->is_on && ++filter->rows >= filter->judge_at))
+	if (unlikely(++filter->rows >= filter->judge_at))
 		judge(filter);
-	if (!filter->is_on || !load_key(filter, key, size) ||
-		!group_table_is_behind(&filter->bound->table, &filter->key, filter->drops_equal))
+}
+
+/* May a row with this key be dropped? */
+static inline bool
+drops(GroupFilter *filter, const GroupKey *key)
+{
+	if (!group_table_is_behind(&filter->bound->table, key, filter->drops_equal))
 		return false;
 	filter->dropped++;
 	return true;
+}
+
+bool
+group_filter_drops(GroupFilter *filter, const uint8 *key, Size size)
+{
+	if (!filter->is_on)
+		return false;
+	count_row(filter);
+	return load_key(filter, key, size) && drops(filter, &filter->key);
+}
+
+int
+group_filter_drops_of(GroupFilter *filter, const uint64 (*keys)[KEY_MAX_WORDS], int n, bool *dropped)
+{
+	GroupKey loaded[GROUP_BATCH_ROWS];
+	int ndropped = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		loaded[i] = filter->key;
+		load_fixed(&loaded[i], keys[i]);
+		group_table_fetch(&filter->bound->table, loaded[i].hash);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		count_row(filter);
+		dropped[i] = drops(filter, &loaded[i]);
+		ndropped += dropped[i];
+	}
+	return ndropped;
 }
 
 void
@@ -226,47 +252,27 @@ group_filter_note(GroupFilter *filter, const uint8 *key, Size size)
 
 /* ---------------------------------------------------------------- rows that are not wanted any more */
 
-/* Keys so many rows ahead of the one that is looked at have their groups fetched into the caches. */
-#define CUT_AHEAD 16
-
-typedef struct CutContext
-{
-	GroupFilter *filter;
-	GroupKey key;
-	Size ahead;		 /* bytes from a key to the one so many rows ahead */
-	const char *end; /* of the chunk's keys */
-} CutContext;
-
 /* Does the row with this key, which was kept, stay?  It may be in the table itself. */
 static bool
 stays(const uint8 *key, Size size, void *arg)
 {
-	CutContext *context = arg;
+	GroupFilter *filter = arg;
 
-	if ((const char *) key + context->ahead < context->end)
-		group_filter_fetch(context->filter, (const uint64 *) (key + context->ahead));
-	load_fixed(&context->key, (const uint64 *) key);
-	return !group_table_is_behind(&context->filter->bound->table, &context->key, false);
+	load_fixed(&filter->key, (const uint64 *) key);
+	return !group_table_is_behind(&filter->bound->table, &filter->key, false);
 }
 
 void
 group_filter_cut(GroupFilter *filter, Chunk *chunk)
 {
-	CutContext context = {.filter = filter,
-						  .key = filter->key,
-						  .ahead = CUT_AHEAD * chunk->entry_size,
-						  .end = chunk->base + chunk->front};
-
-	filter->cut += chunk_keep_only(chunk, stays, &context);
+	filter->cut += chunk_keep_only(chunk, stays, filter);
 }
 
 bool
 group_filter_may_cut(GroupFilter *filter, uint64 rows)
 {
-	bool pays = filter != NULL && (filter->bound->cuts || filter->dropped > filter->pushed_out);
-
 	/* nobody has noted where the groups end in the variable keys of a chunk */
-	if (!pays || !filter->is_on || filter->builder != NULL ||
+	if (filter == NULL || !filter->bound->cuts || !filter->is_on || filter->builder != NULL ||
 		(filter->pushed_out - filter->pushed_cut) * CUT_ROWS < rows)
 		return false;
 	filter->pushed_cut = filter->pushed_out;

@@ -38,8 +38,8 @@ typedef struct GroupBound
 
 typedef struct GroupFilter GroupFilter;
 
-/* Can a filter tell which of these rows are not wanted, of a sort by this key? */
-extern bool group_bound_is_possible(const FirstOfGroups *first, const SortKey *key);
+/* Can a filter tell which of these rows are not wanted?  verified: keys only guess at the order. */
+extern bool group_bound_is_possible(const FirstOfGroups *first, bool verified);
 
 /*
  * Makes a bound.  arena, memory: of the table (group_table.h); patience: number of rows that may come before
@@ -61,8 +61,12 @@ extern void group_filter_end(GroupFilter *filter);
 /* May the row with this key be dropped?  Fixed keys have the sort's width, and are aligned to 8 bytes. */
 extern bool group_filter_drops(GroupFilter *filter, const uint8 *key, Size size);
 
-/* Fetches into the caches what is known of the group of a fixed key. */
-extern void group_filter_fetch(const GroupFilter *filter, const uint64 *key);
+/*
+ * The same for some fixed keys: what is known of all of their groups is fetched into the caches first.
+ * Returns the number of rows that may be dropped.
+ */
+extern int group_filter_drops_of(GroupFilter *filter, const uint64 (*keys)[KEY_MAX_WORDS], int n,
+								 bool *dropped);
 
 /* Notes that the row with this key was kept.  Of variable keys it is the last one that was encoded. */
 extern void group_filter_note(GroupFilter *filter, const uint8 *key, Size size);

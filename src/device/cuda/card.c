@@ -100,7 +100,7 @@ expected_rows_kept(const SortRequest *request)
 	double wanted = request->rows.wanted;
 
 	if (request->rows.wanted == 0 || wanted >= request->expected.rows)
-		return request->expected.rows;
+		return request->expected.kept;
 	return Min(request->expected.rows,
 			   wanted * (1 + log(request->expected.rows / wanted)) + BOUND_SAMPLES * request->processes.n);
 }

@@ -40,7 +40,7 @@ turns_count(const SortRequest *request)
 		request->rows.wanted == 0 && !request->processes.read_jointly && !request->rows.random_access;
 
 	/* the splitters tell later how large the largest part is */
-	return gpu_turns(request->expected.rows, rows_with_room(request), 0, read_once, request->processes.help);
+	return gpu_turns(request->expected.kept, rows_with_room(request), 0, read_once, request->processes.help);
 }
 
 /* Bytes that each process may have of a buffer for each part. */
@@ -55,7 +55,7 @@ turns_choose(SortSplitters *splitters, const SortRequest *request)
 {
 	int parts = request->expected.sample != NULL ? turns_count(request) : 1;
 	double share = request->processes.help ? gpu_turn_share(true) : 1;
-	double with_room = share * rows_with_room(request) / request->expected.rows;
+	double with_room = share * rows_with_room(request) / request->expected.kept;
 	double largest = 1;
 
 	for (; parts > 1 && parts <= GPU_TURNS_MAX; parts++)
@@ -111,7 +111,7 @@ request_of_part(const SortRequest *request, int parts)
 	SortRequest part = *request;
 	Size memory = request->memory.of_each > 0 ? request->memory.of_each : request->memory.limit;
 
-	part.expected.rows /= parts;
+	part.expected.kept /= parts;
 	part.memory.limit = memory * TURN_MEMORY_SHARE;
 	part.memory.of_each = 0;
 	/* rows are dropped before they are known to be of a part */
