@@ -422,6 +422,8 @@ put_batches(SortFeed *feed, InputRows *rows, bool has_row)
 			if (!left_out[i] && !put_of_batch(feed, i, (uint8 *) keys[i], has_row))
 				return nrows;
 		}
+		for (int i = 0; i < feed->nparts; i++)
+			note_progress_at_times(feed, &feed->parts[i]);
 		CHECK_FOR_INTERRUPTS();
 	}
 	return nrows;

@@ -225,7 +225,7 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 		beside > 0 ? guc_sort_memory_of_each(beside) : guc_sort_memory(request->processes.n);
 	request->memory.of_each = gpusort_work_mem == -1 ? guc_sort_memory(1) : 0;
 	request->expected.rows = request->expected.kept = state->css.ss.ps.plan->plan_rows;
-	if (request->rows.first.n > 0)
+	if (request->rows.first.n > 0 && first_of_groups_is_known(group_above_wanted(state->group_above)))
 		request->expected.kept = Min(request->expected.rows, expected.kept);
 	request->expected.row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected.key_bytes = state->key_width;

@@ -67,7 +67,7 @@ note_needs(WindowNeeds *needs, const WindowCall *call)
 			needs->peers = true;
 			break;
 		case WINDOW_LEAD:
-			needs->rows_ahead = Max(needs->rows_ahead, (int) call->offset);
+			needs->rows_ahead = Max(needs->rows_ahead, call->offset);
 			needs->readers++;
 			break;
 		default:

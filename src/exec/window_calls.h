@@ -26,7 +26,7 @@ typedef struct WindowPlace
 
 typedef struct WindowCalls WindowCalls;
 
-#define WINDOW_ALL_ROWS PG_INT32_MAX
+#define WINDOW_ALL_ROWS PG_INT64_MAX
 
 /* What calls need to look at, in addition to the current row. */
 typedef struct WindowNeeds
@@ -34,8 +34,8 @@ typedef struct WindowNeeds
 	bool peers;
 	bool last_peer;
 	bool frame;
-	int rows_ahead; /* rows behind the current one; WINDOW_ALL_ROWS: all of the partition */
-	int readers;	/* calls of lead(), each of which has a reader of held rows */
+	int64 rows_ahead; /* rows behind the current one; WINDOW_ALL_ROWS: all of the partition */
+	int readers;	  /* calls of lead(), each of which has a reader of held rows */
 } WindowNeeds;
 
 /*

@@ -154,7 +154,9 @@ column_stats_of_expr(PlannerInfo *root, Node *expr)
 			return entry->stats;
 	}
 	stats = find_stats_of_expr(root, expr);
-	remember_stats(root, expr, &stats);
+	/* of a set operation more may be known when its other arms are planned */
+	if (stats.distinct > 0 || !belongs_to_no_relation(root, expr))
+		remember_stats(root, expr, &stats);
 	return stats;
 }
 

@@ -2,8 +2,9 @@
  * plan/derived_values.c
  *		The number of values in a column that a sub-select returns.
  *
- * A sub-select that is planned by itself knows its own columns.   * All arms of a UNION together have at most the sum of the values that each has.  A result of INTERSECT or
- * EXCEPT has at most the values of the left arm.
+ * A sub-select that is planned by itself knows its own columns.  All arms of a UNION together have at most
+ * the sum of the values that each has.  A column of a set operation does not say of which one it is, so that
+ * nothing is known where there are others than UNION.
  */
 #include "postgres.h"
 
@@ -17,25 +18,31 @@
 
 static double values_of_set(PlannerInfo *root, const Node *set, AttrNumber column);
 
-/* arm: a sub-select, planned before; NULL: none */
-static double
-values_of_arm(PlannerInfo *arm, AttrNumber column)
+/* NULL: the planner has not come to this relation yet, or needs none of it. */
+static const RelOptInfo *
+find_relation(const PlannerInfo *root, Index index)
 {
+	return root->simple_rel_array != NULL && index < (Index) root->simple_rel_array_size
+			   ? root->simple_rel_array[index]
+			   : NULL;
+}
+
+static double
+values_of_arm(const RelOptInfo *rel, AttrNumber column)
+{
+	PlannerInfo *arm = rel != NULL ? rel->subroot : NULL;
 	const Path *cheapest;
-	double values;
+	const TargetEntry *entry;
 
 	if (arm == NULL)
 		return 0;
-	cheapest = fetch_upper_rel(arm, UPPERREL_FINAL, NULL)->cheapest_total_path;
 	if (arm->parse->setOperations != NULL)
-		values = values_of_set(arm, arm->parse->setOperations, column);
-	else
-	{
-		const TargetEntry *entry = list_nth_node(TargetEntry, arm->parse->targetList, column - 1);
-
-		values = column_stats_of_expr(arm, (Node *) entry->expr).distinct;
-	}
-	return cheapest != NULL ? Min(values, cheapest->rows) : values;
+		return values_of_set(arm, arm->parse->setOperations, column);
+	cheapest = fetch_upper_rel(arm, UPPERREL_FINAL, NULL)->cheapest_total_path;
+	if (cheapest == NULL)
+		return 0;
+	entry = list_nth_node(TargetEntry, arm->parse->targetList, column - 1);
+	return Min(column_stats_of_expr(arm, (Node *) entry->expr).distinct, cheapest->rows);
 }
 
 static double
@@ -46,10 +53,10 @@ values_of_set(PlannerInfo *root, const Node *set, AttrNumber column)
 	double right;
 
 	if (IsA(set, RangeTblRef))
-		return values_of_arm(find_base_rel(root, ((const RangeTblRef *) set)->rtindex)->subroot, column);
-	left = values_of_set(root, operation->larg, column);
+		return values_of_arm(find_relation(root, ((const RangeTblRef *) set)->rtindex), column);
 	if (operation->op != SETOP_UNION)
-		return left;
+		return 0;
+	left = values_of_set(root, operation->larg, column);
 	right = values_of_set(root, operation->rarg, column);
 	return left > 0 && right > 0 ? left + right : 0;
 }
@@ -64,14 +71,15 @@ values_of_members(PlannerInfo *root, const Var *column)
 	foreach(cell, root->append_rel_list)
 	{
 		const AppendRelInfo *member = lfirst_node(AppendRelInfo, cell);
+		const RelOptInfo *rel = find_relation(root, member->child_relid);
 		double more;
 
 		if (member->parent_relid != (Index) column->varno)
 			continue;
 		more = column_stats_of_expr(root, list_nth(member->translated_vars, column->varattno - 1)).distinct;
-		if (more == 0)
+		if (rel == NULL || more == 0)
 			return 0;
-		values += Min(more, find_base_rel(root, member->child_relid)->rows);
+		values += Min(more, rel->rows);
 	}
 	return values;
 }
@@ -90,7 +98,7 @@ derived_values(PlannerInfo *root, const Var *column)
 	if (table->rtekind != RTE_SUBQUERY)
 		return 0;
 	return table->inh ? values_of_members(root, column)
-					  : values_of_arm(find_base_rel(root, column->varno)->subroot, column->varattno);
+					  : values_of_arm(find_relation(root, column->varno), column->varattno);
 }
 
 /* ---------------------------------------------------------------- of a finished plan */
