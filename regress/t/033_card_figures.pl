@@ -118,7 +118,7 @@ SELECT * FROM c ORDER BY g FETCH FIRST 10 ROWS WITH TIES
 	cuda reading input, 209; cuda reading input
 
 SELECT DISTINCT ON (g) * FROM c ORDER BY g, k
-	sample sort, cuda, 416 kB, first 1, dropped 19591, on card 115, in 42, out 32
+	sample sort, cuda, 288 kB, first 1, dropped 19591, on card 115, in 42, out 32
 	the same
 
 SELECT DISTINCT ON (k) * FROM c ORDER BY k, g
