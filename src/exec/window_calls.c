@@ -54,11 +54,11 @@ note_needs(WindowNeeds *needs, const WindowCall *call)
 	switch (call->kind)
 	{
 		case WINDOW_CUME_DIST:
-			needs->last_peer = true;
-			/* FALLTHROUGH */
 		case WINDOW_PERCENT_RANK:
+			needs->last_peer |= call->kind == WINDOW_CUME_DIST;
 			needs->peers = true;
-			/* FALLTHROUGH */
+			needs->rows_ahead = WINDOW_ALL_ROWS;
+			break;
 		case WINDOW_NTILE:
 			needs->rows_ahead = WINDOW_ALL_ROWS;
 			break;
