@@ -251,8 +251,11 @@ foreach my $memory ('16MB', '1MB')
 	my ($device_memory) = $together =~ /on card (\d+)/;
 	cmp_ok($device_memory, '>', 1800, "memory of two parts: $device_memory kB");
 }
-# The memory of their runs is divided among them.
-like(figures("SET gpusort.work_mem = '1MB'; " . PARALLEL, 'SELECT c.* FROM c, generate_series(1, 4) ORDER BY k + 1'), qr/^external merge, cuda, .*disk \d{4}, runs (?!1?\d )\d+ merges 1, .*processes [23]$/, 'runs of several processes');
+# Their runs have as much memory as is each one's: if only one worker of two can be started, it has a third,
+# too.
+my $four_times = 'SELECT c.* FROM c, generate_series(1, 4) ORDER BY k + 1';
+like(figures("SET gpusort.work_mem = '1MB'; " . PARALLEL, $four_times), qr/^external merge, cuda, .*disk \d{4}, runs \d\d merges 1, .*processes [23]$/, 'runs of several processes');
+is(figures("SET gpusort.work_mem = '4MB'; SET max_parallel_workers = 1; SET parallel_leader_participation = off; " . PARALLEL, $four_times), 'external merge, cuda, 3725 kB, disk 6250, runs 10 merges 1, on card 3019, in 2431, out 1907', 'runs of one worker of two');
 is($node->safe_psql('postgres', 'SELECT waits, given_up FROM pg_stat_gpusort_queue'), '0|0', 'still nothing waited');
 my ($parallel_sorts, $spills, $fallbacks) = split /\|/, $node->safe_psql('postgres', q(SELECT parallel_sorts, spills, fallbacks FROM pg_stat_gpusort WHERE device = 'cuda'));
 like("$parallel_sorts $fallbacks", qr/^[1-7] 0$/, 'several processes count as one sort');
