@@ -4,7 +4,8 @@
  *
  * A column's order is that of its operator's family for its base type (type_table.c); for types of text the
  * collation has a say too.  Arrays, ranges and composite types order by the default ordering of their
- * components, ranges by one of their own, and so are taken if these are.
+ * components, ranges by one of their own, and so are taken if these are.  In the order of record_image_ops
+ * all columns of composite types are taken, by their bytes.
  */
 #include "postgres.h"
 
@@ -129,6 +130,20 @@ add_component(SortKeyColumn *col, Oid type, Oid opfamily, Oid opcintype, Oid col
 									 format_type_be(type)));
 }
 
+/* Adds a component in the order of its bytes. */
+static bool
+add_image(SortKeyColumn *col, Form_pg_attribute att, Declined *why_not)
+{
+	const SortKeyType *entry = sort_key_find_image(att->attlen, att->attbyval);
+
+	if (entry == NULL)
+		return decline_type(att->atttypid, why_not);
+	if (!add_component_as(col, entry, att->atttypid, true, InvalidOid, why_not))
+		return false;
+	col->components->columns[col->components->ncolumns - 1].length = att->attlen;
+	return true;
+}
+
 static bool
 describe_elements(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 {
@@ -162,7 +177,9 @@ sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not)
 
 		if (att->attisdropped)
 			continue;
-		if (!add_component(col, att->atttypid, InvalidOid, InvalidOid, att->attcollation, why_not))
+		if (!(col->kind == SORT_KEY_RECORD_IMAGE
+				  ? add_image(col, att, why_not)
+				  : add_component(col, att->atttypid, InvalidOid, InvalidOid, att->attcollation, why_not)))
 			return false;
 		components->columns[components->ncolumns - 1].attidx = i;
 	}
@@ -214,6 +231,7 @@ describe_components(Oid type, Oid collation, SortKeyColumn *col, Declined *why_n
 		case SORT_KEY_ARRAY:
 			return describe_elements(type, collation, col, why_not);
 		case SORT_KEY_RECORD:
+		case SORT_KEY_RECORD_IMAGE:
 			return sort_key_describe_record(type, col, why_not);
 		case SORT_KEY_RANGE:
 			return describe_range(type, col, why_not);

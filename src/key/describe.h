@@ -21,8 +21,8 @@ extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, De
 extern bool sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
 
 /*
- * Fills in the components of a composite type by the present catalogs, in CurrentMemoryContext.  False: a
- * component cannot be encoded exactly, and *why_not says why.
+ * Fills in the components of a composite type by the present catalogs, in CurrentMemoryContext, as the
+ * column's kind says.  False: a component cannot be encoded exactly, and *why_not says why.
  */
 extern bool sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not);
 
