@@ -176,6 +176,7 @@ struct SortKeyComponents
 	 */
 	void (*follow)(SortKeyColumn *col);
 	TupleDesc desc;
+	int32 typmod; /* of the last record without a named type; -1: there was none */
 	Datum *values;
 	bool *isnull;
 

@@ -43,7 +43,7 @@ follow_type(SortKeyColumn *col)
 	SortKeyColumn now = {.type = col->type, .kind = col->kind};
 	Declined why_not;
 
-	if (!sort_key_describe_record(col->type, &now, &why_not) || !goes_on(now.components, before) ||
+	if (!sort_key_describe_record(col->type, NULL, &now, &why_not) || !goes_on(now.components, before) ||
 		(now.verified && !col->verified))
 		report_altered(col->type);
 	for (int i = before->ncolumns; i < now.components->ncolumns; i++)

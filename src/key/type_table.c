@@ -127,6 +127,8 @@ kind_of_made_type(Oid type)
 			return ANYENUMOID;
 		case TYPTYPE_COMPOSITE:
 			return RECORDOID;
+		case TYPTYPE_PSEUDO:
+			return type == RECORDOID ? RECORDOID : InvalidOid;
 		case TYPTYPE_RANGE:
 			return ANYRANGEOID;
 		case TYPTYPE_MULTIRANGE:
@@ -191,7 +193,7 @@ find_by_comparison(Oid type, Oid opfamily, Oid opcintype)
 	if (entry != NULL)
 		return get_typlen(type) == -1 ? entry : NULL;
 	if (builtin == F_BTRECORDIMAGECMP)
-		return get_typtype(type) == TYPTYPE_COMPOSITE ? &record_image : NULL;
+		return &record_image;
 	entry = find_compared_type(builtin);
 	return entry != NULL && is_stored_alike(type, entry->type) ? entry : NULL;
 }
