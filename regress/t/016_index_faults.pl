@@ -119,26 +119,41 @@ END { kill 'CONT', @stopped }
 my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 my $watcher = $node->background_psql('postgres');
 $node->safe_psql('postgres', <<'EOT');
--- Waits until several processes are loading an index, and says which of them are workers.
-CREATE FUNCTION loading_workers(leader int) RETURNS SETOF int LANGUAGE plpgsql AS $$
+-- Waits until several processes load an index, and have loaded so many tuples; which of them are workers?
+CREATE FUNCTION loading_workers(leader int, tuples bigint) RETURNS SETOF int LANGUAGE plpgsql AS $$
 BEGIN
 	FOR i IN 1 .. 20000 LOOP
-		EXIT WHEN EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = leader AND phase = 'returning rows' AND rows_out > 20000);
+		EXIT WHEN EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = leader AND phase = 'returning rows' AND rows_out >= tuples);
 		PERFORM pg_sleep(0.001);
 	END LOOP;
 	RETURN QUERY SELECT pid FROM pg_stat_activity WHERE leader_pid = leader;
 END $$;
 EOT
 
+# Begins a build that all three processes load, with so large an index; its workers.
 sub start_load
 {
-	start_build($large, 'CREATE INDEX r_index ON r (t, id)');
-	return lines_of($watcher->query("SELECT loading_workers($pid)"));
+	my ($tuples) = @_;
+	start_build($large, 'CREATE INDEX r_index ON r (t, id) INCLUDE (t)');
+	return lines_of($watcher->query("SELECT loading_workers($pid, $tuples)"));
 }
 
+# Waits without a new connection.
+sub watch_until
+{
+	my ($query) = @_;
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if $watcher->query($query) eq 't';
+		usleep(100_000);
+	}
+	die "timed out: $query";
+}
+
+# How many tuples are loaded, as the first process tells; 0: it has ended.
 sub loaded
 {
-	return $watcher->query("SELECT rows_out FROM pg_stat_progress_gpusort WHERE pid = $pid");
+	return $watcher->query("SELECT coalesce(sum(rows_out), 0) FROM pg_stat_progress_gpusort WHERE pid = $pid");
 }
 
 # The first process has loaded what it can, and tells what workers load meanwhile: one, and then the other.
@@ -146,7 +161,7 @@ sub loaded
 	my ($before, $after, $errors) = (0, 0);
 	foreach my $attempt (1 .. ATTEMPTS)
 	{
-		@stopped = start_load();
+		@stopped = start_load(20000);
 		kill 'STOP', @stopped;
 		wait_for_rest("SELECT coalesce(wait_event_type IN ('Extension', 'IPC'), false) FROM pg_stat_activity WHERE pid = $pid");
 		$before = loaded();
@@ -167,17 +182,17 @@ sub loaded
 	is($node->safe_psql('postgres', q(SELECT checked('r_index'); DROP INDEX r_index)), 'ok', 'the index is right');
 }
 
-# The server hears late that workers are to end, which load on after the first process was cancelled.
+# The first process is cancelled, and the server does not hear yet that workers are to end, which load on.
 {
-	my $workers = join ',', start_load();
-	@stopped = ($postmaster);
+	my @workers = start_load(0);
+	my $workers = join ',', @workers;
+	@stopped = ($pid, @workers, $postmaster);
 	kill 'STOP', @stopped;
 	$watcher->query("SELECT pg_cancel_backend($pid)");
-	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		last if $watcher->query("SELECT count(*) FROM pg_stat_activity WHERE pid IN ($workers)") == 0;
-		usleep(100_000);
-	}
+	kill 'CONT', $pid;
+	watch_until("SELECT wait_event ILIKE 'BgWorkerShutdown' FROM pg_stat_activity WHERE pid = $pid");
+	kill 'CONT', @workers;
+	watch_until("SELECT count(*) = 0 FROM pg_stat_activity WHERE pid IN ($workers)");
 	kill 'CONT', splice @stopped;
 	like((end_build())[0], qr/ERROR:  canceling statement due to user request/, 'cancelled while workers load on');
 	is(leavings(), '', 'nothing is left of what they load');
