@@ -212,6 +212,8 @@ set_limit('16MB');
 $_->query($joint) for $sessions[0][0], $first;
 is(kept(), 0, 'and none that is more is kept');
 is(nameless_files($sessions[0][1]), 0, 'nor do files stay open that another one has taken');
+is($first->query('SELECT count(*) FROM (SELECT * FROM (SELECT t FROM r WHERE id <= 30000 ORDER BY k OFFSET 0) a UNION ALL SELECT * FROM (SELECT t FROM r ORDER BY k OFFSET 0) b) s'), ROWS + 30000, 'a small sort and a large one at a time');
+cmp_ok(kept(), '>', 0, 'of which the small one leaves its memory');
 set_limit('0');
 $first->query("SELECT count(t) FROM (SELECT * FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s");
 is(kept(), 0, 'with 0 nothing is');
