@@ -29,6 +29,8 @@ ALTER TABLE c SET (parallel_workers = 2);
 VACUUM ANALYZE c;
 CREATE TABLE old AS SELECT i AS id, i::int8 AS k, md5(i::text) AS pad FROM generate_series(1, 1000) AS i;
 ANALYZE old;
+CREATE TABLE n AS SELECT CASE WHEN i % 4 > 0 THEN hashint8extended(i, 0) END AS k, md5(i::text) AS t, md5(i::text) AS u FROM generate_series(1, @{[ROWS]}) AS i;
+ANALYZE n;
 INSERT INTO old SELECT i, 3000 - i, md5(i::text) FROM generate_series(1001, 30000) AS i;
 CREATE FUNCTION figures(query text) RETURNS SETOF text LANGUAGE plpgsql AS \$\$
 DECLARE
@@ -157,6 +159,10 @@ SELECT c.*, t AS more, t AS another FROM c ORDER BY t
 	string sort, cuda, 2308 kB, on card 2106, in 4063, out 2813, turns 2 waited 10001 on disk 0
 	string sort, cuda, 769 kB, disk 1587, on card 2106, in 4063, out 2813, turns 2 waited 10001 on disk 1587
 
+SELECT * FROM n ORDER BY k
+	sample sort, cuda, 1411 kB, on card 1478, in 2305, out 1836, turns 2 waited 9951 on disk 0
+	sample sort, cuda, 769 kB, disk 681, on card 1478, in 2305, out 1836, turns 2 waited 9951 on disk 681
+
 SELECT * FROM old ORDER BY k
 	external merge, cuda, 2563 kB, disk 1416, runs 2 merges 1, on card 3026, in 2557, out 1918, turns 2 waited 4766 on disk 0
 	external merge, cuda, 1205 kB, disk 1420, runs 4 merges 1, on card 3022, in 2557, out 1918, turns 2 waited 4766 on disk 4
@@ -213,9 +219,22 @@ EOT
 
 # What the counters have of all these.
 is($node->safe_psql('postgres', q(SELECT sorts, parallel_sorts, index_builds, rows, bytes, spills, temp_bytes, fallbacks, device_time > 0 FROM pg_stat_gpusort WHERE device = 'cuda')),
-	'72|0|0|1338398|134268200|23|55329698|0|t', 'the counters of all these');
+	'74|0|0|1378398|138827416|24|56026802|0|t', 'the counters of all these');
 is($node->safe_psql('postgres', 'SELECT waits, given_up FROM pg_stat_gpusort_queue'), '0|0', 'nothing waited for the only session');
 nothing_is_left($node, 'by one process');
+
+# What gpusort_check expects.
+foreach my $case (
+	[ '', 'SELECT id FROM c WHERE id <= 900 ORDER BY k', "device cuda, 1 process, about 91 kB of a card's memory, no temporary files" ],
+	[ '', 'SELECT * FROM c WHERE id <= 5000 ORDER BY t', "device cuda, 1 process, about 938 kB of a card's memory, no temporary files" ],
+	[ '', 'SELECT * FROM c ORDER BY k LIMIT 100', "device cuda, 1 process, about 186 kB of a card's memory, no temporary files" ],
+	[ '', 'SELECT * FROM c ORDER BY t, k', "device cuda, 1 process, about 3.0 MB of a card's memory, about 1.4 MB of temporary files; in 2 parts, one after the other: a GPU has no room for all rows" ],
+	[ PARALLEL, 'SELECT * FROM c ORDER BY t, k', "device cuda, 3 processes, about 3.0 MB of a card's memory, about 1.8 MB of temporary files; in 3 parts, one after the other: a GPU has no room for all rows" ],
+	[ "SET gpusort.max_sort_device_memory = '1MB';", 'SELECT k FROM c ORDER BY k', "device cuda, 1 process, about 1.0 MB of a card's memory, about 625 kB of temporary files; in 3 parts, one after the other: a GPU has no room for all rows" ])
+{
+	my ($set, $query, $how) = @$case;
+	is($node->safe_psql('postgres', "$set SELECT how FROM gpusort_check('$query')"), $how, "$set how gpusort_check expects it: $query");
+}
 
 # A sort does not wait for memory that the session itself has.
 my $cursor = 'BEGIN; DECLARE holder CURSOR FOR SELECT * FROM c ORDER BY k; MOVE 10 FROM holder;';
