@@ -83,6 +83,26 @@ SET gpusort.mode = force;
 SELECT memory, b.* FROM unnest('{1MB,64MB}'::text[]) AS memory, beside_index(memory) AS b;
 DROP FUNCTION beside_index;
 DROP INDEX costed_few;
+-- A merge of an index's rows and of a few that are sorted has its first row long before a sort of all has.
+CREATE TABLE costed_parts (LIKE costed) PARTITION BY RANGE (id);
+CREATE TABLE costed_part_1 PARTITION OF costed_parts FOR VALUES FROM (MINVALUE) TO (18001);
+CREATE TABLE costed_part_2 PARTITION OF costed_parts DEFAULT;
+INSERT INTO costed_parts SELECT * FROM costed;
+CREATE INDEX ON costed_part_1 (k);
+VACUUM (FULL, ANALYZE) costed_parts;
+CREATE FUNCTION first_row(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Startup Cost')::float8 / (plan -> 0 -> 'Plan' ->> 'Total Cost')::float8;
+END $$;
+SELECT first_row('SELECT * FROM costed_parts ORDER BY k') BETWEEN 0.5 AND 0.99 AS late;
+SET gpusort.mode = off;
+SELECT first_row('SELECT * FROM costed_parts ORDER BY k') < 0.5 AS early;
+SET gpusort.mode = force;
+DROP TABLE costed_parts;
+DROP FUNCTION first_row;
 -- An index in another order than that of a table that is larger than a processor's cache.
 SET gpusort.mode = auto;
 CREATE TABLE costed_wide AS SELECT noise(id) AS k, id, repeat('x', 500) AS filler FROM costed;
