@@ -168,6 +168,7 @@ $first->query($joint);
 my ($one, $files) = (kept(), kept_files());
 cmp_ok($one, '>', 20, sprintf('a sort of three processes leaves its memory, %.1f MB', $one));
 cmp_ok($one, '<', 130, 'no more than it might use');
+my $of_one = nameless_files($first_pid);
 $first->query($joint) for 1 .. 3;
 cmp_ok(kept(), '<', 2 * $one, 'more sorts don\'t add to it');
 is(kept_files(), $files, 'for they are in it');
@@ -187,6 +188,15 @@ $first->query("SET gpusort.work_mem = '8MB'; SELECT count(t) FROM (SELECT * FROM
 is(kept_files(), $files, 'a sort that may use less than there is takes none of it');
 $first->query("BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; MOVE 10 IN c; $joint; COMMIT");
 cmp_ok(kept(), '<', 2 * $one, 'of two sorts at a time one leaves its memory');
+$first->query("BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; MOVE 10 IN c; $joint");
+$sessions[0][0]->query('BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; MOVE 10 IN c');
+$first->query('COMMIT');
+is(nameless_files($first_pid), $of_one, 'the other one too, if that was taken meanwhile: what was is closed');
+$sessions[0][0]->query('COMMIT');
+$first->query("SET gpusort.work_mem = -1; SET work_mem = '20MB'; $joint");
+cmp_ok(kept(), '>', 22, sprintf('a sort of three processes with 20 MB each leaves %.1f MB', kept()));
+$first->query('SET max_parallel_workers = 0; SELECT count(t) FROM (SELECT * FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s; RESET gpusort.work_mem; RESET work_mem; RESET max_parallel_workers');
+cmp_ok(kept(), '<=', 20, sprintf('and one to which no worker comes no more than 20 MB, %.1f MB', kept()));
 $first->query($serial);
 is(kept(), 0, 'one process that needs memory frees it');
 
