@@ -23,6 +23,7 @@
 #include "utils/expandeddatum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/regproc.h"
 #include "utils/syscache.h"
 
 #include "base/pg_compat.h"
@@ -173,6 +174,10 @@ make_functions(WindowAggregate *aggregate, WindowAggState *context, const Window
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for aggregate %u", function->winfnoid);
 	form = (const FormData_pg_aggregate *) GETSTRUCT(tuple);
+	if (form->aggfinalmodify != AGGMODIFY_READ_ONLY)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("aggregate function %s does not support use as a window function",
+							   format_procedure(function->winfnoid))));
 	owner = owner_of(function->winfnoid);
 	check_call_permission(form->aggtransfn, owner);
 	if (OidIsValid(form->aggfinalfn))
