@@ -66,6 +66,7 @@ typedef struct GpuAggInputState
 	bool has_ended;		   /* the input, which must not be asked again */
 	int64 position;		   /* of the row that was read last */
 	int64 group_end;	   /* the position behind the group, if positions are used */
+	int64 group_size;	   /* rows of the last group that was looked for so */
 } GpuAggInputState;
 
 static const CustomExecMethods agg_input_exec_methods;
@@ -360,23 +361,36 @@ row_at(GpuAggInputState *state, int64 position)
 	return row;
 }
 
-/* The position behind the last row of the group that begins there. */
+/*
+ * The position behind the last row of the group that begins there.  The group is taken to have about as many
+ * rows as the one before: each row at another position takes a message to a card.
+ */
 static int64
 find_end_of_group(GpuAggInputState *state, int64 begin, int64 nrows)
 {
 	int64 inside = begin;
+	int64 outside = nrows;
+	int64 guessed = state->group_size - state->group_size / 32;
 	int64 step = 1;
-	int64 outside;
 
 	if (state->group->columns.n == 0)
 		return nrows;
-	while (inside + step < nrows && is_in_group(state, state->group, row_at(state, inside + step)))
+	if (guessed > ROWS_BEFORE_STEPS && begin + guessed < nrows)
+	{
+		step = guessed / 16;
+		if (is_in_group(state, state->group, row_at(state, begin + guessed)))
+			inside = begin + guessed;
+		else
+			outside = begin + guessed;
+	}
+	while (inside + step < outside && is_in_group(state, state->group, row_at(state, inside + step)))
 	{
 		inside += step;
 		if (inside - begin >= ROWS_BEFORE_STEPS)
 			step *= 2;
 	}
-	for (outside = Min(inside + step, nrows); outside - inside > 1;)
+	outside = Min(inside + step, outside);
+	while (outside - inside > 1)
 	{
 		int64 middle = inside + (outside - inside) / 2;
 
@@ -385,6 +399,7 @@ find_end_of_group(GpuAggInputState *state, int64 begin, int64 nrows)
 		else
 			outside = middle;
 	}
+	state->group_size = outside - begin;
 	return outside;
 }
 
