@@ -47,7 +47,7 @@ COMMENT ON FUNCTION gpusort_devices() IS
 
 CREATE FUNCTION gpusort_stat_get(OUT device text, OUT sorts bigint, OUT parallel_sorts bigint, OUT index_builds bigint, OUT rows bigint, OUT bytes bigint,
 	OUT device_time double precision, OUT spills bigint, OUT temp_bytes bigint, OUT corrections bigint, OUT fallbacks bigint, OUT fallback_reasons jsonb,
-	OUT declined bigint, OUT declined_reasons jsonb, OUT stats_reset timestamptz)
+	OUT declined bigint, OUT declined_reasons jsonb, OUT cluster_sorts bigint, OUT stats_reset timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 3;
@@ -71,6 +71,7 @@ COMMENT ON COLUMN pg_stat_gpusort.fallbacks IS 'sorts that the device could not 
 COMMENT ON COLUMN pg_stat_gpusort.fallback_reasons IS 'number of fallbacks for each reason';
 COMMENT ON COLUMN pg_stat_gpusort.declined IS 'sorts in plans that are left to PostgreSQL';
 COMMENT ON COLUMN pg_stat_gpusort.declined_reasons IS 'number of declined sorts for each reason';
+COMMENT ON COLUMN pg_stat_gpusort.cluster_sorts IS 'tables whose rows CLUSTER or REPACK sorts because of gpusort, instead of fetching them by the index';
 COMMENT ON COLUMN pg_stat_gpusort.stats_reset IS 'time at which the counters were last reset';
 COMMENT ON COLUMN pg_stat_gpusort.preloaded IS 'whether a setting loads gpusort into new sessions of this role in this database (gpusort_preloaded())';
 

@@ -47,6 +47,7 @@ typedef struct Counters
 {
 	DeviceCounters devices[DEVICES];
 	uint64 declined[DECLINED_REASONS];
+	uint64 cluster_sorts;
 	TimestampTz reset_at;
 } Counters;
 
@@ -175,6 +176,12 @@ stats_count_declined(DeclinedReason reason)
 	count_one(&memory->counters.declined[reason]);
 }
 
+void
+stats_count_cluster_sort(void)
+{
+	count_one(&memory->counters.cluster_sorts);
+}
+
 /* ---------------------------------------------------------------- functions */
 
 static Counters
@@ -230,13 +237,14 @@ enum
 	COLUMN_FALLBACK_REASONS,
 	COLUMN_DECLINED,
 	COLUMN_DECLINED_REASONS,
+	COLUMN_CLUSTER_SORTS,
 	COLUMN_STATS_RESET,
 	COLUMNS
 };
 
-static const Oid column_types[COLUMNS] = {TEXTOID, INT8OID,	  INT8OID, INT8OID,	 INT8OID,
-										  INT8OID, FLOAT8OID, INT8OID, INT8OID,	 INT8OID,
-										  INT8OID, JSONBOID,  INT8OID, JSONBOID, TIMESTAMPTZOID};
+static const Oid column_types[COLUMNS] = {TEXTOID,	 INT8OID,  INT8OID, INT8OID,	   INT8OID, INT8OID,
+										  FLOAT8OID, INT8OID,  INT8OID, INT8OID,	   INT8OID, JSONBOID,
+										  INT8OID,	 JSONBOID, INT8OID, TIMESTAMPTZOID};
 
 static void
 put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counters, TimestampTz reset_at)
@@ -257,7 +265,7 @@ put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counte
 	values[COLUMN_FALLBACKS] = Int64GetDatum(sum(counters->fallbacks, SORT_FAILURE_REASONS));
 	values[COLUMN_FALLBACK_REASONS] =
 		counts_as_jsonb(counters->fallbacks, failure_names, SORT_FAILURE_REASONS);
-	nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] = true;
+	nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] = nulls[COLUMN_CLUSTER_SORTS] = true;
 	values[COLUMN_STATS_RESET] = TimestampTzGetDatum(reset_at);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
@@ -270,10 +278,11 @@ put_postgresql(ReturnSetInfo *result, const Counters *counters)
 
 	memset(nulls, true, sizeof(nulls));
 	nulls[COLUMN_DEVICE] = nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] =
-		nulls[COLUMN_STATS_RESET] = false;
+		nulls[COLUMN_CLUSTER_SORTS] = nulls[COLUMN_STATS_RESET] = false;
 	values[COLUMN_DEVICE] = CStringGetTextDatum("postgresql");
 	values[COLUMN_DECLINED] = Int64GetDatum(sum(counters->declined, DECLINED_REASONS));
 	values[COLUMN_DECLINED_REASONS] = counts_as_jsonb(counters->declined, declined_names, DECLINED_REASONS);
+	values[COLUMN_CLUSTER_SORTS] = Int64GetDatum(counters->cluster_sorts);
 	values[COLUMN_STATS_RESET] = TimestampTzGetDatum(counters->reset_at);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
