@@ -22,6 +22,7 @@
 #include "monitor/counters.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stat_get);
+PG_FUNCTION_INFO_V1(gpusort_stat_get_cluster_sorts);
 PG_FUNCTION_INFO_V1(gpusort_stat_get_queue);
 PG_FUNCTION_INFO_V1(gpusort_stat_reset);
 
@@ -237,14 +238,13 @@ enum
 	COLUMN_FALLBACK_REASONS,
 	COLUMN_DECLINED,
 	COLUMN_DECLINED_REASONS,
-	COLUMN_CLUSTER_SORTS,
 	COLUMN_STATS_RESET,
 	COLUMNS
 };
 
-static const Oid column_types[COLUMNS] = {TEXTOID,	 INT8OID,  INT8OID, INT8OID,	   INT8OID, INT8OID,
-										  FLOAT8OID, INT8OID,  INT8OID, INT8OID,	   INT8OID, JSONBOID,
-										  INT8OID,	 JSONBOID, INT8OID, TIMESTAMPTZOID};
+static const Oid column_types[COLUMNS] = {TEXTOID, INT8OID,	  INT8OID, INT8OID,	 INT8OID,
+										  INT8OID, FLOAT8OID, INT8OID, INT8OID,	 INT8OID,
+										  INT8OID, JSONBOID,  INT8OID, JSONBOID, TIMESTAMPTZOID};
 
 static void
 put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counters, TimestampTz reset_at)
@@ -265,7 +265,7 @@ put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counte
 	values[COLUMN_FALLBACKS] = Int64GetDatum(sum(counters->fallbacks, SORT_FAILURE_REASONS));
 	values[COLUMN_FALLBACK_REASONS] =
 		counts_as_jsonb(counters->fallbacks, failure_names, SORT_FAILURE_REASONS);
-	nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] = nulls[COLUMN_CLUSTER_SORTS] = true;
+	nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] = true;
 	values[COLUMN_STATS_RESET] = TimestampTzGetDatum(reset_at);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
@@ -278,11 +278,10 @@ put_postgresql(ReturnSetInfo *result, const Counters *counters)
 
 	memset(nulls, true, sizeof(nulls));
 	nulls[COLUMN_DEVICE] = nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] =
-		nulls[COLUMN_CLUSTER_SORTS] = nulls[COLUMN_STATS_RESET] = false;
+		nulls[COLUMN_STATS_RESET] = false;
 	values[COLUMN_DEVICE] = CStringGetTextDatum("postgresql");
 	values[COLUMN_DECLINED] = Int64GetDatum(sum(counters->declined, DECLINED_REASONS));
 	values[COLUMN_DECLINED_REASONS] = counts_as_jsonb(counters->declined, declined_names, DECLINED_REASONS);
-	values[COLUMN_CLUSTER_SORTS] = Int64GetDatum(counters->cluster_sorts);
 	values[COLUMN_STATS_RESET] = TimestampTzGetDatum(counters->reset_at);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
@@ -297,6 +296,12 @@ gpusort_stat_get(PG_FUNCTION_ARGS)
 		put_device(result, device_names[i], &counters.devices[i], counters.reset_at);
 	put_postgresql(result, &counters);
 	return (Datum) 0;
+}
+
+Datum
+gpusort_stat_get_cluster_sorts(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(read_counters().cluster_sorts);
 }
 
 /* One row a device that has a queue, which is the last one alone. */
