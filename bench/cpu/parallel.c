@@ -20,6 +20,7 @@
 
 #include "cpu/cpu_sort.h"
 #include "base/stopwatch.h"
+#include "sort/tuning.h"
 
 #define MAX_PROCESSES 64
 
@@ -163,6 +164,8 @@ parallel_run(ParallelRun *run, const ParallelSortInput *original, const char *na
 	run_processes(shared, sort, input.nprocesses);
 	run->wall_ns = stopwatch_ms(watch) * 1e6;
 	run->items = parallel_sort_items(sort);
+	if (((char *) run->items - memory) % SORT_CACHE_LINE != 0)
+		fail("items do not begin with a cache line", name, input.nrows, input.squeeze.nwords);
 	run->cpu_ns = 0;
 	for (int p = 0; p < input.nprocesses; p++)
 	{

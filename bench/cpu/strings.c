@@ -24,12 +24,13 @@ typedef enum StringKind
 	STRING_SHORT,
 	STRING_SHARED_16,
 	STRING_STAIRCASE,
+	STRING_ENDED,
 	NSTRING_KINDS
 } StringKind;
 
 static const char *const string_name[] =
-	{"random",		   "paths",		  "words", "1000-byte prefix", "one huge segment",
-	 "a, aa, aaa ...", "1 MB, equal", "short", "16-byte prefix",   "staircase"};
+	{"random",		"paths", "words",		   "1000-byte prefix", "one huge segment", "a, aa, aaa ...",
+	 "1 MB, equal", "short", "16-byte prefix", "staircase",		   "few, some ended"};
 
 #define MAX_STRING ((Size) 1024 * 1024 + 64)
 
@@ -88,6 +89,13 @@ make_string(StringKind kind, uint64 i, uint64 n, char *s)
 			len = random_below(5000);
 			memset(s, 'a', len);
 			return len + sprintf(s + len, random_below(4) ? "%llu" : "b%llu", (unsigned long long) i / 5000);
+		case STRING_ENDED:
+			/* Some end in their second word, and others go on, so that each word is frequent. */
+			len = sprintf(s, "the same%c:word", 'a' + (int) random_below(16));
+			if (s[8] < 'g')
+				return len + sprintf(s + len, "s%llu", (unsigned long long) random_below(n));
+			memcpy(s + len, "\0.", 2);
+			return len + 2;
 		default:
 			return 0;
 	}
@@ -108,6 +116,13 @@ most_rows(StringKind kind, uint64 of_short, uint64 of_long, uint64 of_longest)
 		default:
 			return of_short;
 	}
+}
+
+/* Do keys of this kind show where they end? */
+static SortKeyEnds
+ends_of(StringKind kind)
+{
+	return (SortKeyEnds){.shown = kind == STRING_ENDED};
 }
 
 static Chunk *
@@ -192,7 +207,7 @@ run_strings(StringKind kind, uint64 n, int repeat)
 		double took;
 
 		peak_bytes = live_bytes;
-		string_sort_chunks(chunks, n, (SortKeyEnds){0}, items);
+		string_sort_chunks(chunks, n, ends_of(kind), items);
 		took = (now_ns() - start) / Max(n, 1);
 		if (r == 0 || took < best)
 			best = took;
@@ -216,6 +231,7 @@ run_strings_parallel(StringKind kind, uint64 n, int processes, bool print)
 	ParallelRun runs[2];
 
 	key_squeeze_plan_identity(&input.squeeze, 1);
+	input.ends = ends_of(kind);
 	if (print)
 	{
 		parallel_run(&runs[0], &input, name);

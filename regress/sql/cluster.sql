@@ -104,7 +104,9 @@ SET maintenance_work_mem = '2GB';
 SET gpusort.mode = auto;
 CREATE FUNCTION said_of_cluster(index text) RETURNS TABLE (sort_key text, taken boolean, expected boolean, of_index boolean, reason text, how text) LANGUAGE sql AS $$
 	SELECT sort_key, taken, expected_ms > 0, postgresql_ms > 0, regexp_replace(reason, '\d+ MB', 'N MB'), how FROM gpusort_check('CLUSTER cl_large USING ' || index) WHERE sort_key LIKE 'cl_large:%' $$;
+SELECT cluster_sorts() AS before \gset
 SELECT * FROM said_of_cluster('cl_large_u');
+SELECT cluster_sorts() - :before AS counted;
 SELECT * FROM said_of_cluster('cl_large_k');
 SELECT * FROM said_of_cluster('cl_large_made');
 SET maintenance_work_mem = '1MB';
@@ -122,6 +124,9 @@ SET gpusort.min_rows = 100000000;
 SELECT taken, reason FROM said_of_cluster('cl_large_u');
 RESET gpusort.min_rows;
 SET gpusort.mode = force;
+SET cpu_operator_cost = 0;
+SELECT taken, reason FROM said_of_cluster('cl_large_u');
+SET cpu_operator_cost = 1;
 SELECT taken, reason FROM said_of_cluster('cl_large_made');
 SET gpusort.mode = off;
 SELECT * FROM said_of_cluster('cl_large_u');
@@ -132,7 +137,7 @@ CREATE INDEX cl_flags_flag ON cl_flags (flag);
 ANALYZE cl_flags;
 UPDATE pg_class SET reltuples = 1e7 WHERE relname = 'cl_flags';
 SELECT taken, reason FROM gpusort_check('CLUSTER cl_flags USING cl_flags_flag') WHERE sort_key LIKE 'cl_flags:%';
--- What was asked is not counted; what is done is.
+-- What is done is counted.
 SELECT cluster_sorts() AS before \gset
 CLUSTER cl_large USING cl_large_k;
 SELECT cluster_sorts() - :before AS sorts;

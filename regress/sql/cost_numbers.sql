@@ -73,10 +73,36 @@ SET gpusort.min_rows = 0;
 CREATE FUNCTION beside_index(memory text) RETURNS TABLE (key text, ours float8, theirs float8) LANGUAGE sql AS $$
 	SELECT k.key, n.ours, n.theirs FROM unnest('{"few, k LIMIT 1","few, t LIMIT 10000","few, k FETCH FIRST 15000 ROWS WITH TIES"}'::text[]) WITH ORDINALITY AS k (key, number), numbers('SELECT * FROM costed ORDER BY ' || key, 'work_mem', memory) AS n ORDER BY number $$;
 SELECT memory, b.* FROM unnest('{1MB,64MB}'::text[]) AS memory, beside_index(memory) AS b;
+-- Groups of as few rows as are sorted by themselves.
+CREATE TABLE costed_64 AS SELECT (id % 100)::int AS g, k, t FROM costed WHERE id <= 6400;
+CREATE INDEX ON costed_64 (g);
+VACUUM (FULL, ANALYZE) costed_64;
+SELECT key, n.ours, n.theirs FROM unnest('{"g, k","g, t"}'::text[]) AS key, numbers('SELECT * FROM costed_64 ORDER BY ' || key || ' LIMIT 100') AS n;
+DROP TABLE costed_64;
 SET gpusort.mode = force;
 SELECT memory, b.* FROM unnest('{1MB,64MB}'::text[]) AS memory, beside_index(memory) AS b;
 DROP FUNCTION beside_index;
 DROP INDEX costed_few;
+-- A merge of an index's rows and of a few that are sorted has its first row long before a sort of all has.
+CREATE TABLE costed_parts (LIKE costed) PARTITION BY RANGE (id);
+CREATE TABLE costed_part_1 PARTITION OF costed_parts FOR VALUES FROM (MINVALUE) TO (18001);
+CREATE TABLE costed_part_2 PARTITION OF costed_parts DEFAULT;
+INSERT INTO costed_parts SELECT * FROM costed;
+CREATE INDEX ON costed_part_1 (k);
+VACUUM (FULL, ANALYZE) costed_parts;
+CREATE FUNCTION first_row(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Startup Cost')::float8 / (plan -> 0 -> 'Plan' ->> 'Total Cost')::float8;
+END $$;
+SELECT first_row('SELECT * FROM costed_parts ORDER BY k') BETWEEN 0.5 AND 0.99 AS late;
+SET gpusort.mode = off;
+SELECT first_row('SELECT * FROM costed_parts ORDER BY k') < 0.5 AS early;
+SET gpusort.mode = force;
+DROP TABLE costed_parts;
+DROP FUNCTION first_row;
 -- An index in another order than that of a table that is larger than a processor's cache.
 SET gpusort.mode = auto;
 CREATE TABLE costed_wide AS SELECT noise(id) AS k, id, repeat('x', 500) AS filler FROM costed;
@@ -164,6 +190,12 @@ SELECT query, n.* FROM unnest(ARRAY['SELECT * FROM costed ORDER BY t', 'SELECT i
 SET seq_page_cost = 10;
 SELECT query, n.* FROM unnest(ARRAY['SELECT * FROM costed ORDER BY t', 'SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY a.t, b.k']) AS query, numbers(query) AS n;
 SELECT n.* FROM numbers('SELECT a.t, b.k FROM costed AS a JOIN costed AS b USING (id) ORDER BY a.t, b.k', 'enable_parallel_hash', 'off') AS n;
+-- Workers read the rows for less than the process does that would hash the groups.
+RESET seq_page_cost;
+SET gpusort.mode = auto;
+SET cpu_tuple_cost = 0.12;
+ALTER TABLE costed SET (parallel_workers = 4);
+SELECT n.startup, n.total FROM (SELECT string_agg(format('jsonb_agg(id + %s)', number), ', ') FROM generate_series(1, 20) AS number) AS a (aggregates), numbers(format('SELECT few, %s FROM costed GROUP BY few', aggregates), 'max_parallel_workers_per_gather', '4') AS n;
 
 DROP TABLE costed, costed_wide;
 DROP FUNCTION short, costs, numbers, in_the_middle, builds;

@@ -37,7 +37,7 @@ SELECT expression, compare_expected(expression) FROM unnest(ARRAY[
 	$$at::date$$, $$date_bin('6 hours', at, timestamp '2001-01-01')$$, $$floor(extract(epoch FROM at) / 86400)$$,
 	$$to_char(at, 'YYYY-MM')$$, $$to_char(at, 'YYYY-MM-DD')$$, $$to_char(at, 'HH24')$$, $$to_char(at, 'Day')$$, $$to_char(day, 'YYYY "Q"Q')$$,
 	-- what comes round
-	$$extract(hour FROM at)$$, $$extract(dow FROM day)$$, $$date_part('month', atz)$$, $$extract(year FROM day)$$, $$extract(decade FROM day)$$,
+	$$extract(hour FROM at)$$, $$extract(hours FROM at)$$, $$extract(dow FROM day)$$, $$date_part('month', atz)$$, $$extract(year FROM day)$$, $$extract(decade FROM day)$$,
 	$$extract(year FROM day) * 100 + extract(month FROM day)$$, $$x % 16$$, $$mod(quantity, 30)$$, $$quantity % 5$$,
 	-- few results, whatever is behind them
 	$$CASE WHEN price < 100 THEN 'low' WHEN price < 500 THEN 'middle' ELSE 'high' END$$, $$price > 300$$, $$x % 2 = 0 AND day > '2020-01-01'$$,
@@ -50,7 +50,10 @@ SELECT expression, compare_expected(expression) FROM unnest(ARRAY[
 ]) AS expression;
 
 -- Of a function of which nothing is known there is one value at least, and as many as of its arguments at most.
-SELECT expression, compare_expected(expression) FROM unnest('{"md5(name)","document ->> left(name, 4)","to_char(price, ''999'')"}'::text[]) AS expression;
+SELECT expression, compare_expected(expression) FROM unnest('{"md5(name)","document ->> left(name, 4)","to_char(price, ''999'')","to_char(at, left(name, 4))"}'::text[]) AS expression;
+
+-- A format that is known tells that there are few.
+SELECT theirs('SELECT to_char(at, ''YYYY''), tail FROM expressed ORDER BY 1, 2') > 1.1 * theirs('SELECT to_char(at, left(name, 4)), tail FROM expressed ORDER BY 1, 2') AS by_the_format;
 
 -- The same where the sort is found in the finished plan: the planner expects fewer rows than gpusort.min_rows above this join.
 CREATE TABLE finished AS SELECT *, date_trunc('quarter', at) AS quarter, document ->> 'kind' AS kind FROM expressed;

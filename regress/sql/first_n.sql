@@ -16,6 +16,9 @@ ALTER TABLE f ALTER g SET NOT NULL, ALTER b SET NOT NULL, ALTER u SET NOT NULL;
 -- All ones, which look like no group.
 INSERT INTO f (id, u, g, v, b) SELECT i, noise(i), 2147483647, i % 4, true FROM generate_series(6001, 6100) AS i;
 ANALYZE f;
+-- Groups whose rows look like the places that no row has taken: all ones.
+CREATE TABLE ones AS SELECT i % 20 AS g, CASE WHEN i % 3 > 0 THEN 9223372036854775807 ELSE i END AS k FROM generate_series(1::bigint, 1000) AS i;
+ALTER TABLE ones ALTER g SET NOT NULL, ALTER k SET NOT NULL;
 
 -- What EXPLAIN ANALYZE says of the sort: a property of the GpuSort.
 CREATE FUNCTION of_sort(query text, property text) RETURNS text LANGUAGE plpgsql AS $$
@@ -110,6 +113,8 @@ FROM (VALUES ('rank()'), ('dense_rank()')) AS f (func), (VALUES ('r <= 1', 1), (
 -- The groups themselves of every kind, NULL, equal though not the same, all ones.
 SELECT check_first(first_by('row_number()', 'scaled', 'u', 'r <= 2'), 2) AS scaled, check_first(first_by('row_number()', 'fl', 'u', 'r <= 2'), 2) AS floats,
 	check_first(first_by('row_number()', 'b', 'u', 'r <= 2'), 2) AS booleans, check_first(first_by('rank()', 'b, few', 'g, v', 'r <= 2'), 2) AS two;
+SELECT check_first('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY k) AS r FROM ones WHERE k > 1000) s WHERE r <= 3', 3) AS ones,
+	check_first('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY k) AS r FROM ones) s WHERE r <= 20', 20) AS some_ones;
 -- Several functions, of which any may have the condition, and columns that are computed.
 SELECT check_first('SELECT * FROM (SELECT id, g, u, rank() OVER w, row_number() OVER w, dense_rank() OVER w FROM f WINDOW w AS (PARTITION BY g ORDER BY u)) s WHERE row_number <= 3', 3) AS functions,
 	check_first('SELECT * FROM (SELECT id, g, ties, rank() OVER w, dense_rank() OVER w FROM f WINDOW w AS (PARTITION BY g ORDER BY ties)) s WHERE rank < 1000 AND dense_rank <= 2', 2) AS conditions,

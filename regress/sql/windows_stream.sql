@@ -135,6 +135,15 @@ CREATE FUNCTION weak(bigint, text) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$ S
 CREATE AGGREGATE weak_count(text) (SFUNC = weak, STYPE = bigint);
 ALTER FUNCTION weak(bigint, text) STRICT;
 DO $$ BEGIN PERFORM weak_count(t) OVER (ORDER BY id) FROM r; EXCEPTION WHEN invalid_function_definition THEN RAISE NOTICE 'no first state'; END $$;
+-- Aggregates that are dropped or altered once the statement is planned: until PostgreSQL 18 an SQL function plans all of its statements first.
+CREATE AGGREGATE brief(int) (SFUNC = int4larger, STYPE = int);
+CREATE FUNCTION sums_after_drop() RETURNS SETOF int LANGUAGE sql AS $$ DROP AGGREGATE brief(int); SELECT brief(x) OVER (ORDER BY id) FROM r $$;
+CREATE FUNCTION sums_after_change() RETURNS SETOF int LANGUAGE sql AS $$
+	CREATE OR REPLACE AGGREGATE brief(int) (SFUNC = int4larger, STYPE = int, FINALFUNC = int4abs, FINALFUNC_MODIFY = READ_WRITE);
+	SELECT brief(x) OVER (ORDER BY id) FROM r
+$$;
+DO $$ BEGIN PERFORM sum(n) FROM sums_after_change() AS n; EXCEPTION WHEN feature_not_supported THEN RAISE NOTICE '%', SQLERRM; END $$;
+DO $$ BEGIN PERFORM sum(n) FROM sums_after_drop() AS n; EXCEPTION WHEN internal_error OR undefined_function THEN RAISE NOTICE 'no aggregate'; END $$;
 RESET gpusort.mode;
 
 -- Errors come at the rows at which PostgreSQL raises them, and arguments are not evaluated at others.

@@ -112,6 +112,93 @@ foreach my $case (@cases)
 	}
 }
 
+# ---- workers that load longer than the first process ----
+
+my @stopped;
+END { kill 'CONT', @stopped }
+my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+my $watcher = $node->background_psql('postgres');
+$node->safe_psql('postgres', <<'EOT');
+-- Waits until several processes load an index, and have loaded so many tuples; which of them are workers?
+CREATE FUNCTION loading_workers(leader int, tuples bigint) RETURNS SETOF int LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. 20000 LOOP
+		EXIT WHEN EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = leader AND phase = 'returning rows' AND rows_out >= tuples);
+		PERFORM pg_sleep(0.001);
+	END LOOP;
+	RETURN QUERY SELECT pid FROM pg_stat_activity WHERE leader_pid = leader;
+END $$;
+EOT
+
+# Begins a build that all three processes load, with so large an index; its workers.
+sub start_load
+{
+	my ($tuples) = @_;
+	start_build($large, 'CREATE INDEX r_index ON r (t, id) INCLUDE (t)');
+	return lines_of($watcher->query("SELECT loading_workers($pid, $tuples)"));
+}
+
+# Waits without a new connection.
+sub watch_until
+{
+	my ($query) = @_;
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if $watcher->query($query) eq 't';
+		usleep(100_000);
+	}
+	die "timed out: $query";
+}
+
+# How many tuples are loaded, as the first process tells; 0: it has ended.
+sub loaded
+{
+	return $watcher->query("SELECT coalesce(sum(rows_out), 0) FROM pg_stat_progress_gpusort WHERE pid = $pid");
+}
+
+# The first process has loaded what it can, and tells what workers load meanwhile: one, and then the other.
+{
+	my ($before, $after, $errors) = (0, 0);
+	foreach my $attempt (1 .. ATTEMPTS)
+	{
+		@stopped = start_load(20000);
+		kill 'STOP', @stopped;
+		wait_for_rest("SELECT coalesce(wait_event_type IN ('Extension', 'IPC'), false) FROM pg_stat_activity WHERE pid = $pid");
+		$before = loaded();
+		kill 'CONT', shift @stopped;
+		foreach (1 .. 30)
+		{
+			$after = loaded();
+			last if $after > $before;
+			usleep(100_000);
+		}
+		kill 'CONT', splice @stopped;
+		($errors) = end_build();
+		last if $errors ne '' || $after > $before;
+		$node->safe_psql('postgres', 'DROP INDEX r_index');
+	}
+	cmp_ok($after, '>', $before, 'the first process tells what workers load after it');
+	is($errors, '', 'no error');
+	is($node->safe_psql('postgres', q(SELECT checked('r_index'); DROP INDEX r_index)), 'ok', 'the index is right');
+}
+
+# The first process is cancelled, and the server does not hear yet that workers are to end, which load on.
+{
+	my @workers = start_load(0);
+	my $workers = join ',', @workers;
+	@stopped = ($pid, @workers, $postmaster);
+	kill 'STOP', @stopped;
+	$watcher->query("SELECT pg_cancel_backend($pid)");
+	kill 'CONT', $pid;
+	watch_until("SELECT wait_event ILIKE 'BgWorkerShutdown' FROM pg_stat_activity WHERE pid = $pid");
+	kill 'CONT', @workers;
+	watch_until("SELECT count(*) = 0 FROM pg_stat_activity WHERE pid IN ($workers)");
+	kill 'CONT', splice @stopped;
+	like((end_build())[0], qr/ERROR:  canceling statement due to user request/, 'cancelled while workers load on');
+	is(leavings(), '', 'nothing is left of what they load');
+}
+$watcher->quit;
+
 # VACUUM FULL may have a cost limit, which builds do not obey, as PostgreSQL's do not: with a pause for each
 # so many pages this one would take more than a minute.
 $node->safe_psql('postgres', 'CREATE TABLE v AS SELECT i AS id FROM generate_series(1, 200000) AS i; CREATE INDEX v_id ON v (id) WITH (fillfactor = 10)');
@@ -124,7 +211,6 @@ $files = relation_files();
 SKIP:
 {
 	skip 'no prlimit here', 1 if system_log('prlimit', '--version') != 0;
-	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 	my $index_file = qr/could not extend file "base\/\d+\/\d+": File too large\nHINT:  Check free disk space\./;
 	my $temporary_file = qr/could not write to (temporary )?file.*: File too large/;
 	# Temporary files of several processes may be small enough, and the index is not.  The limit is one of the
@@ -227,9 +313,6 @@ SKIP:
 }
 
 # ---- a device that is lost, and workers that are late ----
-
-my @stopped;
-END { kill 'CONT', @stopped }
 
 # Has gpusortd started with such options.
 sub serve_with

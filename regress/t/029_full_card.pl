@@ -377,17 +377,22 @@ foreach my $set (PARALLEL, PARALLEL . IN_FILES)
 	nothing_is_left($node, "$set gpusortd killed at a turn's last row");
 }
 
-# In the middle of one it can't.
-my $session = $node->background_psql('postgres', on_error_stop => 0);
-$session->query_safe('BEGIN; DECLARE c NO SCROLL CURSOR FOR ' . WIDE);
-$session->query('MOVE 10 IN c');
-kill_gpusortd($node);
-$session->query('MOVE 40000 IN c');
-like($session->{stderr}, qr/^[^\n]*ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  Some rows were already returned/, 'one clear error in the middle of a turn');
-unlike($session->{stderr}, qr/ERROR.*ERROR/s, 'and no other');
-$session->{stderr} = '';
-$session->quit;
-wait_for_gpusortd($node);
+# In the middle of one it can't, be it the first or a later one.
+foreach my $case ([ '', 0 ], [ '', 1 ], [ PARALLEL, 1 ])
+{
+	my ($set, $turns) = @$case;
+	my $at = 10 + $turns * first_rows(takes_turns($set, 'DECLARE c NO SCROLL CURSOR FOR ' . WIDE, "$set turns"));
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->query_safe("$set BEGIN; DECLARE c NO SCROLL CURSOR FOR " . WIDE);
+	$session->query("MOVE $at IN c");
+	kill_gpusortd($node);
+	$session->query('MOVE 40000 IN c');
+	like($session->{stderr}, qr/^[^\n]*ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  Some rows were already returned/, "$set one clear error at row $at, in the middle of a turn");
+	unlike($session->{stderr}, qr/ERROR.*ERROR/s, 'and no other');
+	$session->{stderr} = '';
+	$session->quit;
+	wait_for_gpusortd($node);
+}
 
 # The device is lost at a call of gpusortd's.
 foreach my $call (4, 7, 10, 15, 25, 40, 80)

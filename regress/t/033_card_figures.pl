@@ -29,6 +29,8 @@ ALTER TABLE c SET (parallel_workers = 2);
 VACUUM ANALYZE c;
 CREATE TABLE old AS SELECT i AS id, i::int8 AS k, md5(i::text) AS pad FROM generate_series(1, 1000) AS i;
 ANALYZE old;
+CREATE TABLE n AS SELECT CASE WHEN i % 4 > 0 THEN hashint8extended(i, 0) END AS k, md5(i::text) AS t, md5(i::text) AS u FROM generate_series(1, @{[ROWS]}) AS i;
+ANALYZE n;
 INSERT INTO old SELECT i, 3000 - i, md5(i::text) FROM generate_series(1001, 30000) AS i;
 CREATE FUNCTION figures(query text) RETURNS SETOF text LANGUAGE plpgsql AS \$\$
 DECLARE
@@ -157,6 +159,10 @@ SELECT c.*, t AS more, t AS another FROM c ORDER BY t
 	string sort, cuda, 2308 kB, on card 2106, in 4063, out 2813, turns 2 waited 10001 on disk 0
 	string sort, cuda, 769 kB, disk 1587, on card 2106, in 4063, out 2813, turns 2 waited 10001 on disk 1587
 
+SELECT * FROM n ORDER BY k
+	sample sort, cuda, 1411 kB, on card 1478, in 2305, out 1836, turns 2 waited 9951 on disk 0
+	sample sort, cuda, 769 kB, disk 681, on card 1478, in 2305, out 1836, turns 2 waited 9951 on disk 681
+
 SELECT * FROM old ORDER BY k
 	external merge, cuda, 2563 kB, disk 1416, runs 2 merges 1, on card 3026, in 2557, out 1918, turns 2 waited 4766 on disk 0
 	external merge, cuda, 1205 kB, disk 1420, runs 4 merges 1, on card 3022, in 2557, out 1918, turns 2 waited 4766 on disk 4
@@ -213,9 +219,22 @@ EOT
 
 # What the counters have of all these.
 is($node->safe_psql('postgres', q(SELECT sorts, parallel_sorts, index_builds, rows, bytes, spills, temp_bytes, fallbacks, device_time > 0 FROM pg_stat_gpusort WHERE device = 'cuda')),
-	'72|0|0|1338398|134268200|23|55329698|0|t', 'the counters of all these');
+	'74|0|0|1378398|138827416|24|56026802|0|t', 'the counters of all these');
 is($node->safe_psql('postgres', 'SELECT waits, given_up FROM pg_stat_gpusort_queue'), '0|0', 'nothing waited for the only session');
 nothing_is_left($node, 'by one process');
+
+# What gpusort_check expects.
+foreach my $case (
+	[ '', 'SELECT id FROM c WHERE id <= 900 ORDER BY k', "device cuda, 1 process, about 91 kB of a card's memory, no temporary files" ],
+	[ '', 'SELECT * FROM c WHERE id <= 5000 ORDER BY t', "device cuda, 1 process, about 938 kB of a card's memory, no temporary files" ],
+	[ '', 'SELECT * FROM c ORDER BY k LIMIT 100', "device cuda, 1 process, about 186 kB of a card's memory, no temporary files" ],
+	[ '', 'SELECT * FROM c ORDER BY t, k', "device cuda, 1 process, about 3.0 MB of a card's memory, about 1.4 MB of temporary files; in 2 parts, one after the other: a GPU has no room for all rows" ],
+	[ PARALLEL, 'SELECT * FROM c ORDER BY t, k', "device cuda, 3 processes, about 3.0 MB of a card's memory, about 1.8 MB of temporary files; in 3 parts, one after the other: a GPU has no room for all rows" ],
+	[ "SET gpusort.max_sort_device_memory = '1MB';", 'SELECT k FROM c ORDER BY k', "device cuda, 1 process, about 1.0 MB of a card's memory, about 625 kB of temporary files; in 3 parts, one after the other: a GPU has no room for all rows" ])
+{
+	my ($set, $query, $how) = @$case;
+	is($node->safe_psql('postgres', "$set SELECT how FROM gpusort_check('$query')"), $how, "$set how gpusort_check expects it: $query");
+}
 
 # A sort does not wait for memory that the session itself has.
 my $cursor = 'BEGIN; DECLARE holder CURSOR FOR SELECT * FROM c ORDER BY k; MOVE 10 FROM holder;';
@@ -227,7 +246,9 @@ is($node->safe_psql('postgres', "$cursor SET gpusort.max_device_sorts = 1; SELEC
 foreach my $case ([ 900, 0 ], [ 5000, 1 ])
 {
 	my ($rows, $jobs) = @$case;
-	is($node->safe_psql('postgres', "BEGIN; DECLARE reader CURSOR FOR SELECT id FROM c WHERE id <= $rows ORDER BY k; MOVE 10 FROM reader; SELECT sum(jobs) FROM gpusort_devices()"), $jobs, "jobs while $rows rows are read");
+	# gpusortd may notice a moment later that a connection is closed
+	my $until = "DO \$\$ BEGIN FOR i IN 1 .. 1000 LOOP EXIT WHEN (SELECT sum(jobs) = $jobs FROM gpusort_devices()); PERFORM pg_sleep(0.01); END LOOP; END \$\$;";
+	is($node->safe_psql('postgres', "BEGIN; DECLARE reader CURSOR FOR SELECT id FROM c WHERE id <= $rows ORDER BY k; MOVE 10 FROM reader; $until SELECT sum(jobs) FROM gpusort_devices()"), $jobs, "jobs while $rows rows are read");
 }
 
 # ---- by several processes ----
@@ -256,9 +277,14 @@ foreach my $memory ('16MB', '1MB')
 my $four_times = 'SELECT c.* FROM c, generate_series(1, 4) ORDER BY k + 1';
 like(figures("SET gpusort.work_mem = '1MB'; " . PARALLEL, $four_times), qr/^external merge, cuda, .*disk \d{4}, runs \d\d merges 1, .*processes [23]$/, 'runs of several processes');
 is(figures("SET gpusort.work_mem = '4MB'; SET max_parallel_workers = 1; SET parallel_leader_participation = off; " . PARALLEL, $four_times), 'external merge, cuda, 3725 kB, disk 6250, runs 10 merges 1, on card 3019, in 2431, out 1907', 'runs of one worker of two');
+# A part for which there is no room before its turn waits for no other sort.
+my $other = $node->background_psql('postgres', on_error_stop => 0);
+$other->query_safe('BEGIN; DECLARE holder CURSOR FOR SELECT * FROM c WHERE id <= 12000 ORDER BY k; MOVE 10 IN holder');
+like(figures(PARALLEL, 'SELECT * FROM c ORDER BY t, k'), qr/ cuda, .*turns 3 /, 'parts in turns beside another sort');
+$other->quit;
 is($node->safe_psql('postgres', 'SELECT waits, given_up FROM pg_stat_gpusort_queue'), '0|0', 'still nothing waited');
 my ($parallel_sorts, $spills, $fallbacks) = split /\|/, $node->safe_psql('postgres', q(SELECT parallel_sorts, spills, fallbacks FROM pg_stat_gpusort WHERE device = 'cuda'));
-like("$parallel_sorts $fallbacks", qr/^[1-7] 0$/, 'several processes count as one sort');
+like("$parallel_sorts $fallbacks", qr/^[1-9] 0$/, 'several processes count as one sort');
 nothing_is_left($node, 'by several processes');
 
 # A sort in turns, two parts of which are on the card, is one of those that a session may have there.
@@ -278,7 +304,7 @@ foreach my $query ('SELECT * FROM c ORDER BY k', 'SELECT * FROM c ORDER BY w')
 	is($node->safe_psql('postgres', PARALLEL . "SET parallel_leader_participation = off; $digest"), $node->safe_psql('postgres', "SET gpusort.mode = off; $digest"), "$query: workers without chunks");
 	# One of them has the last chunk, and may be the only one that comes in time.
 	my $figures = '';
-	for (my $attempt = 0; $attempt < 20 && $figures !~ /runs/; $attempt++) { $figures = figures(PARALLEL . 'SET parallel_leader_participation = off;', $query) }
+	for (my $attempt = 0; $attempt < 100 && $figures !~ /runs/; $attempt++) { $figures = figures(PARALLEL . 'SET parallel_leader_participation = off;', $query) }
 	like($figures, qr/^external merge, cuda, .*runs [1-9]/, 'write runs');
 }
 

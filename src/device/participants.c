@@ -157,16 +157,15 @@ sort_share_is_entered(SortShare *share)
 }
 
 void
-sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms)
+sorter_note_rows(const Sorter *sorter, uint64 rows, double feed_ms)
 {
-	for (int i = 0; share != NULL && i < SORT_SHARE_MAX_PROCESSES; i++)
-	{
-		if (share->processes[i].pid == MyProcPid)
-		{
-			share->processes[i].rows = rows;
-			share->processes[i].feed_ms = feed_ms;
-		}
-	}
+	SortShareProcess *process;
+
+	if (sorter->share == NULL || sorter->process < 0)
+		return;
+	process = &sorter->share->processes[sorter->process];
+	process->rows = rows;
+	process->feed_ms = feed_ms;
 }
 
 void

@@ -149,10 +149,9 @@ extern int sort_share_enter(SortShare *share);
 extern bool sorter_enter(Sorter *sorter, int processes);
 
 /*
- * Notes the rows that this process, which has entered, fed, and the time that it took, for EXPLAIN.  share:
- * NULL if no other process feeds.
+ * Notes the rows that this process fed, and the time that it took, for EXPLAIN, if the process has entered.
  */
-extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
+extern void sorter_note_rows(const Sorter *sorter, uint64 rows, double feed_ms);
 
 /*
  * Notes that this process, if it takes part, has read all of its part of the input.  Other processes may wait

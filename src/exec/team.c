@@ -77,7 +77,7 @@ team_finish_feed(TeamShare *team, Sorter *sorter, uint64 rows, Stopwatch watch)
 	if (sorter->failure != NULL)
 		return false;
 	/* for EXPLAIN VERBOSE: the share outlives the workers */
-	sort_share_note_rows(sorter->share, rows, stopwatch_ms(watch));
+	sorter_note_rows(sorter, rows, stopwatch_ms(watch));
 	sorter->device->finish_feed(sorter);
 	if (IsParallelWorker() && sorter->share == NULL)
 		pg_atomic_fetch_add_u64(&team->lone_rows, rows);

@@ -23,6 +23,7 @@
 #include "utils/expandeddatum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/regproc.h"
 #include "utils/syscache.h"
 
 #include "base/pg_compat.h"
@@ -32,8 +33,7 @@ struct WindowAggregate
 {
 	MemoryContext memory; /* of the state, until the partition ends */
 	ExprState *filter;	  /* NULL: there is none */
-	int narguments;
-	ExprState **arguments;
+	List *arguments;	  /* ExprStates */
 	FmgrInfo transition_function;
 	FmgrInfo final_function;
 	FunctionCallInfo transition; /* the state, and the arguments */
@@ -173,6 +173,10 @@ make_functions(WindowAggregate *aggregate, WindowAggState *context, const Window
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for aggregate %u", function->winfnoid);
 	form = (const FormData_pg_aggregate *) GETSTRUCT(tuple);
+	if (form->aggfinalmodify != AGGMODIFY_READ_ONLY)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("aggregate function %s does not support use as a window function",
+							   format_procedure(function->winfnoid))));
 	owner = owner_of(function->winfnoid);
 	check_call_permission(form->aggtransfn, owner);
 	if (OidIsValid(form->aggfinalfn))
@@ -192,11 +196,9 @@ window_aggregate_create(WindowAggState *context, const WindowFunc *function, Pla
 	aggregate->memory = context->aggcontext;
 	make_functions(aggregate, context, function);
 	get_typlenbyval(function->wintype, &aggregate->result_length, &byval);
-	aggregate->narguments = list_length(function->args);
-	aggregate->arguments = palloc(sizeof(ExprState *) * Max(aggregate->narguments, 1));
-	for (int i = 0; i < aggregate->narguments; i++)
-		aggregate->arguments[i] = ExecInitExpr(list_nth(function->args, i), node);
-	aggregate->filter = ExecInitExpr(function->aggfilter, node);
+	aggregate->arguments = ExecInitExprList(function->args, node);
+	if (function->aggfilter != NULL)
+		aggregate->filter = ExecInitQual(list_make1(function->aggfilter), node);
 	return aggregate;
 }
 
@@ -216,29 +218,18 @@ window_aggregate_begin(WindowAggregate *aggregate)
 	MemoryContextSwitchTo(old);
 }
 
-static bool
-is_filtered_out(const WindowAggregate *aggregate, ExprContext *context)
-{
-	bool isnull;
-	Datum passes;
-
-	if (aggregate->filter == NULL)
-		return false;
-	passes = ExecEvalExpr(aggregate->filter, context, &isnull);
-	return isnull || !DatumGetBool(passes);
-}
-
 /* Evaluates the arguments, and says whether one is NULL. */
 static bool
 evaluate_arguments(WindowAggregate *aggregate, ExprContext *context)
 {
 	bool any_null = false;
+	NullableDatum *argument = aggregate->transition->args;
+	ListCell *cell;
 
-	for (int i = 0; i < aggregate->narguments; i++)
+	foreach(cell, aggregate->arguments)
 	{
-		NullableDatum *argument = &aggregate->transition->args[i + 1];
-
-		argument->value = ExecEvalExpr(aggregate->arguments[i], context, &argument->isnull);
+		argument++;
+		argument->value = ExecEvalExpr((ExprState *) lfirst(cell), context, &argument->isnull);
 		any_null |= argument->isnull;
 	}
 	return any_null;
@@ -311,7 +302,7 @@ add_row(WindowAggregate *aggregate, ExprContext *context)
 {
 	bool any_null;
 
-	if (is_filtered_out(aggregate, context))
+	if (!ExecQual(aggregate->filter, context))
 		return;
 	any_null = evaluate_arguments(aggregate, context);
 	if (!aggregate->transition_function.fn_strict)

@@ -76,11 +76,22 @@ note_needs(WindowNeeds *needs, const WindowCall *call)
 	}
 }
 
+static WindowAggregate *
+create_aggregate(WindowCalls *calls, const WindowFunc *function, PlanState *node)
+{
+	if (calls->aggregates == NULL)
+		calls->aggregates = window_aggregate_context(node->state);
+	return window_aggregate_create(calls->aggregates, function, node);
+}
+
 static void
 create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, PlanState *node,
 			WindowNeeds *needs)
 {
 	check_call_permission(function->winfnoid, GetUserId());
+	/* first, for it says what became of an aggregate since the statement was planned */
+	if (function->winagg)
+		state->aggregate = create_aggregate(calls, function, node);
 	state->call = window_call(function, NULL);
 	get_typlenbyval(function->wintype, &state->length, &state->byval);
 	note_needs(needs, &state->call);
@@ -89,11 +100,6 @@ create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, Pl
 	state->fallback.isnull = state->call.fallback == NULL || state->call.fallback->constisnull;
 	if (!state->fallback.isnull)
 		state->fallback.value = state->call.fallback->constvalue;
-	if (state->call.kind != WINDOW_AGGREGATE)
-		return;
-	if (calls->aggregates == NULL)
-		calls->aggregates = window_aggregate_context(node->state);
-	state->aggregate = window_aggregate_create(calls->aggregates, function, node);
 }
 
 /* In a custom_scan_tlist. */

@@ -247,11 +247,9 @@ write_rows(ExternalSort *external, SortedRows *sorted, Run *run)
 		{
 			const char *record = sorted_rows_address(sorted, i);
 			bool keeps_row = run->format.content != RUN_KEYS || record_has_row(record);
-			const void *key = record_key(record);
-			Size size = record_key_length(record);
+			Size size;
+			const void *key = key_to_write(external, record, &size);
 
-			if (run->format.content != RUN_ROWS || record_tail_is_in_row(record))
-				key = key_to_write(external, record, &size);
 			run_write_variable(run, key, size, keeps_row ? sorted_rows_row(sorted, i) : NULL);
 		}
 		else

@@ -303,7 +303,6 @@ flush_buffer(BlockWriter *writer)
 	}
 	log_blocks(writer, blocks, pages, n);
 	write_blocks(writer, writer->buffered, writer->pages, nblocks);
-	writer->buffered = InvalidBlockNumber;
 	memset(writer->filled, 0, sizeof(writer->filled));
 }
 

@@ -58,11 +58,11 @@ may_end_early(const PlannerInfo *root)
  */
 #define INDEX_SCAN_SHARE 0.75
 
-/* The cost without what an enable_ setting that is off has added to it. */
+/* The cost, or a difference of two, without what an enable_ setting that is off has added to it. */
 static Cost
 without_disabled(Cost cost)
 {
-	return cost - floor(cost / disable_cost) * disable_cost;
+	return cost - rint(cost / disable_cost) * disable_cost;
 }
 
 /* What the planner adds to a merge join for the sort of its inner input. */

@@ -198,6 +198,13 @@ copy_chain(Path *path, const Path *sort, Path *gpusort)
 	return copy;
 }
 
+/* What is above the input's cost, multiplied by the factor. */
+static Cost
+scaled_above(Cost cost, Cost input, double factor)
+{
+	return cost > input ? input + factor * (cost - input) : cost;
+}
+
 /* Changes the costs of such a copy to this total, those of what is in it in proportion. */
 static void
 set_chain_cost(Path *top, CustomPath *gpusort, Cost input, Cost total)
@@ -209,19 +216,13 @@ set_chain_cost(Path *top, CustomPath *gpusort, Cost input, Cost total)
 	if (top->total_cost <= input + 1)
 		input = 0;
 	factor = (total - input) / Max(1, top->total_cost - input);
-	for (Path *path = top;; path = *input_of(path, &size))
+	for (Path *path = top; path != &gpusort->path; path = *input_of(path, &size))
 	{
-		Cost startup = Min(path->startup_cost, input) + factor * Max(0, path->startup_cost - input);
-
-		if (path == &gpusort->path)
-		{
-			gpusort_path_set_costs(gpusort, Min(startup, total),
-								   Min(total, input + factor * Max(0, path->total_cost - input)));
-			return;
-		}
-		path->total_cost = Min(path->total_cost, input) + factor * Max(0, path->total_cost - input);
-		path->startup_cost = startup;
+		path->startup_cost = scaled_above(path->startup_cost, input, factor);
+		path->total_cost = scaled_above(path->total_cost, input, factor);
 	}
+	gpusort_path_set_costs(gpusort, Min(scaled_above(gpusort->path.startup_cost, input, factor), total),
+						   Min(total, scaled_above(gpusort->path.total_cost, input, factor)));
 }
 
 /* ---------------------------------------------------------------- offering */

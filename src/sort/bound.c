@@ -167,9 +167,9 @@ unload_threshold(BoundFilter *filter)
 		filter->threshold_size--;
 }
 
-/* As compare_bound_keys of the key, loaded, and the threshold. */
+/* As compare_bound_keys of the variable key, loaded, and the threshold. */
 static int
-compare_with_threshold(const BoundFilter *filter, const uint8 *key, Size size)
+compare_bytes(const BoundFilter *filter, const uint8 *key, Size size)
 {
 	Size looked_at = Min(size, BOUND_KEY_BYTES);
 	Size both = Min(looked_at, filter->threshold_size);
@@ -203,36 +203,29 @@ bound_filter_refresh(BoundFilter *filter)
 	filter->drops_equal = filter->has_threshold && !bound->with_ties && is_whole(bound, &filter->threshold);
 }
 
+static int
+compare_with_threshold(const BoundFilter *filter, const uint8 *key, Size size)
+{
+	BoundKey loaded;
+
+	if (filter->bound->variable)
+		return compare_bytes(filter, key, size);
+	load_key(filter->bound, key, size, &loaded);
+	return compare_bound_keys(&loaded, &filter->threshold, filter->bound->nwords);
+}
+
 bool
 bound_filter_drops_close(const BoundFilter *filter, const uint8 *key, Size size)
 {
-	BoundKey loaded;
-	int order;
+	int order = compare_with_threshold(filter, key, size);
 
-	if (filter->bound->variable)
-		order = compare_with_threshold(filter, key, size);
-	else
-	{
-		load_key(filter->bound, key, size, &loaded);
-		order = compare_bound_keys(&loaded, &filter->threshold, filter->bound->nwords);
-	}
 	return order > 0 || (order == 0 && filter->drops_equal);
 }
-
-typedef struct CutContext
-{
-	const SortBound *bound;
-	BoundKey threshold;
-} CutContext;
 
 static bool
 not_above_threshold(const uint8 *key, Size size, void *arg)
 {
-	const CutContext *context = arg;
-	BoundKey loaded;
-
-	load_key(context->bound, key, size, &loaded);
-	return compare_bound_keys(&loaded, &context->threshold, context->bound->nwords) <= 0;
+	return compare_with_threshold(arg, key, size) <= 0;
 }
 
 static void
@@ -246,18 +239,13 @@ add_dropped(SortBound *bound, uint64 rows)
 uint64
 bound_cut_chunk(SortBound *bound, Chunk *chunk)
 {
-	CutContext context = {.bound = bound};
-	bool has_threshold;
+	BoundFilter filter = {.bound = bound};
 	uint64 cut;
 
-	SpinLockAcquire(&bound->mutex);
-	has_threshold = bound->has_threshold;
-	if (has_threshold)
-		context.threshold = bound->splitters[bound->nsplitters - 1];
-	SpinLockRelease(&bound->mutex);
-	if (!has_threshold)
+	bound_filter_refresh(&filter);
+	if (!filter.has_threshold)
 		return 0;
-	cut = chunk_keep_only(chunk, not_above_threshold, &context);
+	cut = chunk_keep_only(chunk, not_above_threshold, &filter);
 	add_dropped(bound, cut);
 	return cut;
 }

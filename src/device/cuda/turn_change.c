@@ -32,12 +32,16 @@ next_part(const TurnsSorter *sorter)
 	return part;
 }
 
-/* Begins a job for what waits of a part; false: the GPU can't. */
+/*
+ * Begins a job for what waits of a part; false: the GPU can't.  One of two connections counts among the
+ * session's sorts, and waits for other sorts if it has to: the one whose turn it is.
+ */
 static bool
 begin_job(TurnsSorter *sorter, CudaCard *card, int part)
 {
 	const WaitingPart *waits = &sorter->waiting.share->parts[part];
 
+	card->further = card == sorter->second;
 	waiting_rewind(&sorter->waiting, part);
 	return cuda_begin_again(card, waits->rows, waits->key_bytes + waits->row_bytes) &&
 		   card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes;
@@ -60,7 +64,6 @@ second_card(TurnsSorter *sorter)
 	if (sorter->second == NULL)
 	{
 		sorter->second = cuda_card_create(&sorter->base, sorter->card->key);
-		sorter->second->further = true;
 		cuda_note_request(sorter->second, &sorter->card->request);
 	}
 	return sorter->second;
@@ -107,8 +110,6 @@ end_part_before(TurnsSorter *sorter)
 
 /*
  * The part has its turn, by the connection by which it was sent ahead (true), or by that of the part before.
- * One of two counts among the session's sorts, and waits for other sorts if it has to: the one whose turn it
- * is.
  */
 static bool
 change_turns(TurnsSorter *sorter, int part)
@@ -122,8 +123,6 @@ change_turns(TurnsSorter *sorter, int part)
 	sorter->second = before;
 	gpu_client_set_further(&before->client, true);
 	gpu_client_set_further(&sorter->card->client, false);
-	before->further = before->replaceable = true;
-	sorter->card->further = false;
 	return true;
 }
 
@@ -281,8 +280,8 @@ turns_sort_next(TurnsSorter *sorter)
 	old = MemoryContextSwitchTo(sorter->context);
 	phase = progress_enter(&sorter->base, PROGRESS_SORTING);
 	end_part_on_cpu(sorter);
-	is_ahead = change_turns(sorter, part);
 	sorter->card->replaceable = true;
+	is_ahead = change_turns(sorter, part);
 	sorter->sorter = sort_on_card(sorter, is_ahead) ? &sorter->card->base : sort_on_cpu(sorter);
 	sorter->card->replaceable = false;
 	go_on_sending(sorter);
