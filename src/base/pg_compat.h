@@ -310,6 +310,24 @@ explain_rtable_size(const List *rtable)
 #define aggref_sorts(aggref) ((aggref)->aggorder != NIL || (aggref)->aggdistinct != NIL)
 #endif
 
+/* A call of an aggregate that is planned; the pathkeys of GROUP BY without those of aggregates. */
+#if PG_VERSION_NUM >= 160000
+#define agginfo_call(info) linitial_node(Aggref, ((const AggInfo *) (info))->aggrefs)
+#define groupby_pathkeys(root) list_copy_head((root)->group_pathkeys, (root)->num_groupby_pathkeys)
+#else
+#define agginfo_call(info) (((const AggInfo *) (info))->representative_aggref)
+#define groupby_pathkeys(root) list_copy((root)->group_pathkeys)
+#endif
+
+/* Sets whether it need not sort; returns the only value of a type that is not NULL, whatever the type. */
+#if PG_VERSION_NUM >= 160000
+#define aggref_set_presorted(aggref, presorted) ((aggref)->aggpresorted = (presorted))
+#define any_value_aggregate F_ANY_VALUE
+#else
+#define aggref_set_presorted(aggref, presorted) ((void) (aggref))
+#define any_value_aggregate InvalidOid
+#endif
+
 /* Does the call of a window function say how nulls are treated?  It may from 19 on. */
 #if PG_VERSION_NUM >= 190000
 #define windowfunc_has_null_treatment(function) ((function)->ignore_nulls != NO_NULLTREATMENT)

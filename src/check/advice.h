@@ -36,21 +36,4 @@ extern const char *advice_to_take(DeclinedReason reason, const SortForecast *for
 /* Returns the setting with which PostgreSQL would sort instead. */
 extern const char *advice_on_rival(RivalPlan rival);
 
-/* The place of an aggregate in the plan. */
-typedef struct AggregatePlace
-{
-	const Agg *agg;
-	List *aggregates;	  /* all aggregates of the node, as Aggrefs */
-	bool has_all_columns; /* does the node group by all columns of GROUP BY? */
-	bool is_ordered;	  /* may the query that groups have an ORDER BY? */
-} AggregatePlace;
-
-/*
- * Returns another way to write the query, with the same result, in which the aggregate's sort is a plan node.
- * context: set to the aggregate's node.  Each "..." stands for the aggregate's columns, and for FROM and the
- * rest.  NULL: there is no such way.
- */
-extern const char *advice_on_aggregate(const Aggref *aggregate, const AggregatePlace *place, List *context,
-									   bool use_prefix);
-
 #endif /* GPUSORT_CHECK_ADVICE_H */

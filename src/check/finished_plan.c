@@ -24,13 +24,6 @@
 #include "plan/rival.h"
 #include "plan/sort_plan.h"
 
-/* What the GROUP BYs of a query and its sub-selects say. */
-typedef struct Groupings
-{
-	List *columns;	 /* how many, of each */
-	bool is_ordered; /* has a query with one an ORDER BY? */
-} Groupings;
-
 /* What the walk over one plan needs. */
 typedef struct CheckContext
 {
@@ -39,7 +32,6 @@ typedef struct CheckContext
 	bool use_prefix;
 	PlannedStmt *stmt;
 	const OfferedPlans *offered;
-	Groupings groupings;
 } CheckContext;
 
 static char *
@@ -130,25 +122,6 @@ put_chain(const CheckContext *context, const Agg *agg, List *ancestors)
 }
 
 static bool
-find_groupings(Node *node, void *found)
-{
-	Groupings *groupings = found;
-	Query *query;
-
-	if (node == NULL)
-		return false;
-	if (!IsA(node, Query))
-		return expression_tree_walker(node, find_groupings, found);
-	query = (Query *) node;
-	if (query->groupClause != NIL)
-	{
-		groupings->columns = lappend_int(groupings->columns, list_length(query->groupClause));
-		groupings->is_ordered |= query->sortClause != NIL;
-	}
-	return query_tree_walker(query, find_groupings, found, 0);
-}
-
-static bool
 find_aggregates(Node *node, void *found)
 {
 	if (node == NULL)
@@ -163,15 +136,12 @@ static void
 put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 {
 	List *deparse_context = deparse_context_of(context, plan, ancestors);
-	AggregatePlace place = {.agg = (const Agg *) plan,
-							.has_all_columns =
-								list_member_int(context->groupings.columns, ((const Agg *) plan)->numCols),
-							.is_ordered = context->groupings.is_ordered};
+	List *aggregates = NIL;
 	ListCell *cell;
 
-	(void) find_aggregates((Node *) plan->targetlist, &place.aggregates);
-	(void) find_aggregates((Node *) plan->qual, &place.aggregates);
-	foreach(cell, place.aggregates)
+	(void) find_aggregates((Node *) plan->targetlist, &aggregates);
+	(void) find_aggregates((Node *) plan->qual, &aggregates);
+	foreach(cell, aggregates)
 	{
 		Aggref *aggregate = lfirst(cell);
 		CheckedSort sort = {.why_not = "the sort is inside an aggregate",
@@ -182,7 +152,6 @@ put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 		if (!aggref_sorts(aggregate))
 			continue;
 		sort.sort_key = deparse_expression((Node *) aggregate, deparse_context, context->use_prefix, true);
-		sort.advice = advice_on_aggregate(aggregate, &place, deparse_context, context->use_prefix);
 		check_put(context->check, &sort);
 	}
 }
@@ -252,8 +221,6 @@ check_plan(Check *check, Query *query, int cursor_options, ParamListInfo params)
 	PlannedStmt *stmt;
 	Bitmapset *relations = NULL;
 
-	/* the planner changes the query */
-	(void) find_groupings((Node *) query, &context.groupings);
 	stmt = planner_plan_uncounted(query, check->text, cursor_options, params, &offered, &settings);
 	context.stmt = stmt;
 	context.use_prefix = explain_rtable_size(stmt->rtable) > 1;

@@ -76,6 +76,20 @@ sorter_rewind(Sorter *sorter)
 	return true;
 }
 
+int64
+sorter_rows(const Sorter *sorter)
+{
+	return sorter->merged != NULL || sorter->read_once ? -1 : sorter->nrows;
+}
+
+void
+sorter_seek(Sorter *sorter, int64 position)
+{
+	sorter->device->dismiss(sorter);
+	sorter_forget_rows_at_hand(sorter);
+	sorter->position = position - 1;
+}
+
 void
 sorter_mark(Sorter *sorter)
 {

@@ -311,6 +311,13 @@ extern void sorter_read_merged(Sorter *sorter, struct MergedRows *merged, bool r
 /* Goes before the first row.  False: the rows cannot be read again. */
 extern bool sorter_rewind(Sorter *sorter);
 
+/*
+ * sorter_rows: the number of rows, if each has a position, from 0; otherwise -1.  sorter_seek: the next row
+ * is the one at this position.  The sorter must have returned a row.
+ */
+extern int64 sorter_rows(const Sorter *sorter);
+extern void sorter_seek(Sorter *sorter, int64 position);
+
 /* Remembers the position; goes to it again. */
 extern void sorter_mark(Sorter *sorter);
 extern void sorter_restore(Sorter *sorter);

@@ -18,6 +18,7 @@
 #include "exec/gpusort_state.h"
 #include "exec/group_above.h"
 #include "exec/limit_above.h"
+#include "exec/node_agg_input.h"
 #include "exec/node_gpusort.h"
 #include "plan/sort_plan.h"
 
@@ -117,6 +118,7 @@ tell_sorts(PlanState *node, void *arg)
 	LimitState *limit = limit_for(node, arg);
 	LimitAbove here = {.parent = node, .limit = limit};
 
+	agg_input_explain_calls(node);
 	if (node_is_gpusort(node))
 	{
 		((GpuSortState *) node)->limit = may_bound(limit, node, arg) ? limit : NULL;

@@ -493,6 +493,18 @@ rescan_gpusort(CustomScanState *css)
 		ExecReScan(input);
 }
 
+int64
+node_gpusort_rows(const PlanState *node)
+{
+	return sorter_rows(((const GpuSortState *) node)->sorter);
+}
+
+void
+node_gpusort_seek(PlanState *node, int64 position)
+{
+	sorter_seek(((GpuSortState *) node)->sorter, position);
+}
+
 static void
 mark_gpusort(CustomScanState *css)
 {

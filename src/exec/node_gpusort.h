@@ -19,4 +19,11 @@ extern bool node_is_gpusort(const PlanState *state);
 /* Returns the number of GpuSorts whose states this process has begun. */
 extern uint64 node_gpusort_count_made(void);
 
+/*
+ * node_gpusort_rows: the number of the node's rows, if each has a position, from 0; otherwise -1.
+ * node_gpusort_seek: the next row is the one at this position.  The node must have returned a row.
+ */
+extern int64 node_gpusort_rows(const PlanState *node);
+extern void node_gpusort_seek(PlanState *node, int64 position);
+
 #endif /* GPUSORT_EXEC_NODE_GPUSORT_H */

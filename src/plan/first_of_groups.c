@@ -20,64 +20,11 @@
 
 #include "base/pg_compat.h"
 #include "plan/first_of_groups.h"
+#include "plan/agg_input.h"
 #include "plan/plan_walk.h"
-#include "plan/window_plan.h"
+#include "plan/sort_columns.h"
 #include "plan/sort_plan.h"
-
-/* ---------------------------------------------------------------- columns */
-
-/* The column of a sort's input that is this column of its output; 0: none. */
-static AttrNumber
-input_column(const Plan *sort, AttrNumber output)
-{
-	const Expr *expr = list_nth_node(TargetEntry, sort->targetlist, output - 1)->expr;
-
-	return IsA(expr, Var) ? ((const Var *) expr)->varattno : 0;
-}
-
-/* Is it among these columns of the sort's output, compared by an equality that goes with the sort's order? */
-static bool
-is_among(const SortColumnSpec *column, const WindowColumns *columns, const Plan *sort)
-{
-	Oid opfamily;
-	Oid type;
-	CompareType direction;
-
-	if (!get_ordering_op_properties(column->sortop, &opfamily, &type, &direction))
-		return false;
-	for (int i = 0; i < columns->n; i++)
-	{
-		if (input_column(sort, columns->attnos[i]) == column->attno &&
-			columns->collations[i] == column->collation &&
-			list_member_oid(get_mergejoin_opfamilies(columns->operators[i]), opfamily))
-			return true;
-	}
-	return false;
-}
-
-/*
- * How many columns of the sort form the groups; -1: groups are formed otherwise.  order: what the others must
- * be among; NULL: they may be any.
- */
-static int
-columns_of_groups(const Plan *sort, const WindowColumns *groups, const WindowColumns *order)
-{
-	int nsorted;
-	SortColumnSpec *sorted = sort_plan_columns(sort, &nsorted);
-	int n = 0;
-
-	while (n < nsorted && is_among(&sorted[n], groups, sort))
-		n++;
-	/* PostgreSQL sorts by all of them, but for those that are constant, or equal to another one */
-	if (n < groups->n)
-		return -1;
-	for (int i = n; order != NULL && i < nsorted; i++)
-	{
-		if (!is_among(&sorted[i], order, sort))
-			return -1;
-	}
-	return n;
-}
+#include "plan/window_plan.h"
 
 /* ---------------------------------------------------------------- windows */
 
@@ -185,7 +132,7 @@ wanted_by_window(const Window *window, const Plan *sort, GroupsWanted *wanted)
 
 		if (!rows_of_condition(lfirst(cell), window->output, &by, &ranks))
 			continue;
-		by.columns = columns_of_groups(sort, &window->partition, ranks ? &window->order : NULL);
+		by.columns = sort_columns_of_groups(sort, &window->partition, ranks ? &window->order : NULL);
 		if (by.columns < 0 || (found && !wants_fewer(&by, wanted)))
 			continue;
 		*wanted = by;
@@ -200,8 +147,18 @@ wanted_by_window(const Window *window, const Plan *sort, GroupsWanted *wanted)
 static bool
 wanted_one(WindowColumns groups, const Plan *sort, GroupsWanted *wanted)
 {
-	*wanted = (GroupsWanted){.kind = GROUP_ROW_NUMBERS, .columns = columns_of_groups(sort, &groups, NULL)};
+	*wanted =
+		(GroupsWanted){.kind = GROUP_ROW_NUMBERS, .columns = sort_columns_of_groups(sort, &groups, NULL)};
 	return wanted->columns > 0;
+}
+
+/* Of all columns of the sort. */
+static bool
+wanted_one_of_equal(const Plan *sort, GroupsWanted *wanted)
+{
+	*wanted = (GroupsWanted){.kind = GROUP_ROW_NUMBERS};
+	(void) sort_plan_columns(sort, &wanted->columns);
+	return true;
 }
 
 bool
@@ -235,6 +192,8 @@ first_of_groups(const PlannedStmt *stmt, const Plan *above, const Plan *sort, Gr
 			window = window_of((const WindowAgg *) above);
 			return wanted_by_window(&window, sort, wanted);
 		default:
+			if (agg_input_is(above) && agg_input_rows((const CustomScan *) above) == AGG_INPUT_FIRSTS)
+				return wanted_one_of_equal(sort, wanted);
 			if (!window_plan_is_window(above) || !window_plan_is_top((const CustomScan *) above) ||
 				!window_plan_numbers_rows(above))
 				return false;

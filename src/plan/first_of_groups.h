@@ -3,7 +3,7 @@
  *		Whether the node above a GpuSort wants only the first rows of each group of them.
  *
  * These nodes do: a window that numbers rows, with a condition on the numbers; the nodes of DISTINCT,
- * DISTINCT ON, UNION, and of GROUP BY without aggregates.
+ * DISTINCT ON, UNION, and of GROUP BY without aggregates; a GpuAggInput for aggregates with DISTINCT.
  */
 #ifndef GPUSORT_PLAN_FIRST_OF_GROUPS_H
 #define GPUSORT_PLAN_FIRST_OF_GROUPS_H

@@ -144,7 +144,7 @@ take_from_plan(void *place)
 	PlannedStmt **stmt = place;
 
 	if (gpusort_mode != GPUSORT_MODE_OFF)
-		*stmt = take_windows(take_sorts(*stmt, !rival_plan_is_noted()));
+		*stmt = take_aggregates(take_windows(take_sorts(*stmt, !rival_plan_is_noted())));
 }
 
 static PlannedStmt *

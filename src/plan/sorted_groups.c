@@ -21,26 +21,44 @@
 
 /* ---------------------------------------------------------------- groupings, DISTINCT */
 
+static double
+number_of_groups(PlannerInfo *root, List *clause, const Path *input, const GroupPathExtraData *extra)
+{
+	if (clause == NIL)
+		return 1;
+	return estimate_num_groups(root, get_sortgrouplist_exprs(clause, extra->targetList), input->rows, NULL,
+							   NULL);
+}
+
+Path *
+sorted_aggregates_path(PlannerInfo *root, RelOptInfo *rel, Path *input, List *pathkeys,
+					   const GroupPathExtraData *extra)
+{
+	List *clause = processed_group_clause(root);
+	AggClauseCosts costs = {0};
+	Path *sort = (Path *) create_sort_path(root, rel, input, pathkeys, -1);
+
+	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+	return (Path *) create_agg_path(root, rel, sort, rel->reltarget, clause != NIL ? AGG_SORTED : AGG_PLAIN,
+									AGGSPLIT_SIMPLE, clause, (List *) extra->havingQual, &costs,
+									number_of_groups(root, clause, input, extra));
+}
+
 static Path *
 sorted_grouping(PlannerInfo *root, RelOptInfo *rel, Path *input, const GroupPathExtraData *extra)
 {
 	List *clause = processed_group_clause(root);
-	List *having = (List *) extra->havingQual;
-	AggClauseCosts costs = {0};
 	double groups;
-	Path *sort;
 
 	if (root->group_pathkeys == NIL || root->parse->groupingSets != NIL ||
 		(extra->flags & GROUPING_CAN_USE_SORT) == 0)
 		return NULL;
-	groups = estimate_num_groups(root, get_sortgrouplist_exprs(clause, extra->targetList), input->rows, NULL,
-								 NULL);
-	sort = (Path *) create_sort_path(root, rel, input, root->group_pathkeys, -1);
-	if (!root->parse->hasAggs)
-		return (Path *) create_group_path(root, rel, sort, clause, having, groups);
-	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-	return (Path *) create_agg_path(root, rel, sort, rel->reltarget, AGG_SORTED, AGGSPLIT_SIMPLE, clause,
-									having, &costs, groups);
+	if (root->parse->hasAggs)
+		return sorted_aggregates_path(root, rel, input, root->group_pathkeys, extra);
+	groups = number_of_groups(root, clause, input, extra);
+	return (Path *) create_group_path(root, rel,
+									  (Path *) create_sort_path(root, rel, input, root->group_pathkeys, -1),
+									  clause, (List *) extra->havingQual, groups);
 }
 
 static Path *

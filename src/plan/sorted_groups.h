@@ -26,6 +26,13 @@ extern Path *sorted_groups_path(PlannerInfo *root, UpperRelationKind stage, RelO
 								const void *extra);
 
 /*
+ * Returns PostgreSQL's own path of rel for a grouping with aggregates, or aggregates of all rows, over a Sort
+ * by these pathkeys, the first of which are those of the groups.
+ */
+extern Path *sorted_aggregates_path(PlannerInfo *root, RelOptInfo *rel, Path *input, List *pathkeys,
+									const GroupPathExtraData *extra);
+
+/*
  * union_input: finds the input of a UNION among the paths of rel, a set operation.  sorted_union_path:
  * returns PostgreSQL's own path for it over a Sort.
  */

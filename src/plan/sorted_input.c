@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -24,6 +25,7 @@
 #include "plan/hashed_groups.h"
 #include "plan/own_scan.h"
 #include "plan/rival.h"
+#include "plan/sorted_aggregates.h"
 #include "plan/sorted_groups.h"
 #include "plan/sorted_input.h"
 
@@ -372,11 +374,70 @@ group_columns_of(const Chain *chain)
 	return 0;
 }
 
+/* ---------------------------------------------------------------- sorts within aggregates */
+
+/* Are there groups, and does the path have their rows one after the other without a sort? */
+static bool
+groups_come_in_order(const PlannerInfo *root, const Path *path, const RelOptInfo *input_rel)
+{
+	return root->group_pathkeys != NIL && !sorts_rows_of(unconstify(Path *, path), input_rel);
+}
+
+/*
+ * The rows that several processes would feed, with what is computed of them, if workers may compute that.
+ */
+static Path *
+partial_for_aggregates(PlannerInfo *root, const RelOptInfo *input_rel, const AggregateOrder *order)
+{
+	Path *partial = partial_input(input_rel, order->pathkeys);
+
+	if (!is_parallel_safe(root, (Node *) order->computed))
+		return NULL;
+	return sorted_aggregates_input(root, partial, order->computed);
+}
+
+/*
+ * PostgreSQL's costs know nothing of the sorts within an Agg, up to 15, or of those of ordered sets.  So a
+ * sort that takes their place, and is faster than PostgreSQL's sort of the same rows by the same columns,
+ * makes the plan cheaper than PostgreSQL's cheapest one.
+ */
+static bool
+offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const GroupPathExtraData *extra)
+{
+	AggregateOrder order = sorted_aggregates_order(sort->root, sort->input);
+	const Path *cheapest = rival_cheapest(sort->rel, 1, false);
+	Rival rival;
+	CustomPath *gpusort;
+	Path *top;
+	Path *path;
+
+	if (order.pathkeys == NIL || cheapest == NULL || !sort_may_be_offered(sort->input, order.pathkeys))
+		return false;
+	/* rows in the order of the groups by an index are sorted in small parts */
+	if (gpusort_mode != GPUSORT_MODE_FORCE && groups_come_in_order(sort->root, cheapest, input_rel))
+		return false;
+	sort->partial = partial_for_aggregates(sort->root, input_rel, &order);
+	sort->input = sorted_aggregates_input(sort->root, sort->input, order.computed);
+	sort->pathkeys = order.pathkeys;
+	sort->group_columns = order.one_of_equal ? list_length(order.pathkeys) : 0;
+	top = sorted_aggregates_path(sort->root, sort->rel, sort->input, order.pathkeys, extra);
+	rival_describe(input_rel, path_below(top), &rival);
+	gpusort = gpusort_path(sort, &rival, NULL);
+	if (gpusort == NULL)
+		return false;
+	path = copy_chain(top, path_below(top), &gpusort->path);
+	set_chain_cost(path, gpusort, sort->input->total_cost,
+				   Min(path->total_cost, WORTH_SHARE * cheapest->total_cost));
+	add_path(sort->rel, path);
+	return true;
+}
+
 void
 sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
 				   const void *extra)
 {
 	SortToOffer sort = {.root = root, .rel = output_rel, .wanted = -1};
+	SortToOffer for_aggregates;
 	Chain chain;
 
 	if (input_rel == NULL || input_rel->cheapest_total_path == NULL)
@@ -386,6 +447,10 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	if (!sort_has_rows_enough(sort.rows))
 		return;
 	sort.fraction = fraction_wanted_of(root, stage, sort.input->rows);
+	for_aggregates = sort;
+	if (stage == UPPERREL_GROUP_AGG && !IS_OTHER_REL(output_rel) &&
+		offer_for_aggregates(&for_aggregates, input_rel, extra))
+		return;
 	chain = find_chain(root, stage, input_rel, output_rel, extra, sort.fraction);
 	if (chain.top == NULL || !sort_may_be_offered(sort.input, chain.sort->pathkeys))
 		return;

@@ -18,6 +18,7 @@
 
 #include "base/guc.h"
 #include "monitor/counters.h"
+#include "plan/agg_input.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/likely_rows.h"
@@ -143,5 +144,39 @@ take_windows(PlannedStmt *stmt)
 		return stmt;
 	stmt = plan_to_change(stmt);
 	plan_walk_statement(stmt, take_window, stmt);
+	return stmt;
+}
+
+/* ---------------------------------------------------------------- aggregates */
+
+static bool
+is_agg_over_gpusort(const Plan *plan)
+{
+	return IsA(plan, Agg) && sort_plan_is_gpusort(plan->lefttree);
+}
+
+static void
+note_highest_id(Plan **place, List *ancestors, void *highest)
+{
+	*(int *) highest = Max(*(int *) highest, (*place)->plan_node_id);
+}
+
+static void
+take_aggregate(Plan **place, List *ancestors, void *highest_id)
+{
+	if (is_agg_over_gpusort(*place) && agg_input_take((Agg *) *place, *(int *) highest_id + 1))
+		++*(int *) highest_id;
+}
+
+PlannedStmt *
+take_aggregates(PlannedStmt *stmt)
+{
+	int highest_id = 0;
+
+	if (!plan_has(stmt, is_agg_over_gpusort))
+		return stmt;
+	stmt = plan_to_change(stmt);
+	plan_walk_statement(stmt, note_highest_id, &highest_id);
+	plan_walk_statement(stmt, take_aggregate, &highest_id);
 	return stmt;
 }

@@ -1,0 +1,143 @@
+--
+-- Aggregates that PostgreSQL would sort for, over rows in order: DISTINCT, ORDER BY, WITHIN GROUP.  GpuAggInput.
+--
+CREATE SCHEMA aggregates;
+SET search_path = aggregates, public;
+-- Few values, with NULLs and NaN; g has groups of one row, of some, and of hundreds; `wide` one of all sizes around 32.
+CREATE TABLE r AS
+SELECT i AS id, CASE WHEN i % 5 = 0 THEN i WHEN i % 5 < 3 THEN i % 90 ELSE i % 3 END AS g, floor(sqrt(i * 2))::int AS wide, CASE WHEN i % 11 > 0 THEN (noise(i, 1) % 40)::int END AS few,
+	CASE WHEN i % 7 > 0 THEN noise(i, 2) END AS big, CASE WHEN i % 13 > 0 THEN md5((noise(i, 3) % 50)::text) END COLLATE "C" AS t, (noise(i, 4) % 20 / 4.0)::numeric(8, 2) AS n,
+	CASE i % 17 WHEN 1 THEN 'NaN' WHEN 2 THEN NULL WHEN 3 THEN 'Infinity' ELSE (noise(i, 5) % 1000) / 8.0 END::float8 AS f, (noise(i, 6) % 100) * interval '7 hours' AS iv,
+	date '2000-01-01' + (noise(i, 7) % 9)::int AS d, left(md5((noise(i, 8) % 9)::text), 3)::varchar(5) AS v, i % 3 = 0 AS b, ARRAY[(noise(i, 9) % 3)::int, NULL] AS arr
+FROM generate_series(1, 2000) AS i;
+ALTER TABLE r ADD PRIMARY KEY (id);
+VACUUM ANALYZE r;
+
+-- Runs a query with gpusort off and forced, and compares the rows in any order; so many GpuAggInputs are in the plan (NULL: any
+-- number, as versions differ).
+CREATE FUNCTION check_aggregates(query text, taken int DEFAULT 1) RETURNS text
+LANGUAGE plpgsql SET gpusort.mode = off AS $$
+DECLARE
+	rows_off text[];
+	rows_forced text[];
+BEGIN
+	rows_off := rows_of(query);
+	PERFORM set_config('gpusort.mode', 'force', true);
+	IF nodes(query, '(GpuAggInput)') <> taken OR nodes(query, '(GpuSort)') < taken THEN
+		RETURN format('%s taken', nodes(query, '(GpuAggInput)'));
+	END IF;
+	rows_forced := rows_of(query);
+	PERFORM set_config('gpusort.mode', 'off', true);
+	RETURN compare_rows(rows_off, rows_forced);
+END $$;
+-- A check that cannot fail is no check.
+SELECT check_aggregates('SELECT mode() WITHIN GROUP (ORDER BY few), current_setting(''gpusort.mode'') FROM r') AS other_rows, check_aggregates('SELECT count(*) FROM r') AS none;
+
+-- What EXPLAIN prints is what the query says.
+SET gpusort.mode = force;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY f DESC), mode() WITHIN GROUP (ORDER BY f DESC), max(big) FROM r GROUP BY g HAVING percentile_disc(0.1) WITHIN GROUP (ORDER BY f DESC) > 1;
+EXPLAIN (COSTS OFF) SELECT count(DISTINCT few), sum(DISTINCT few) FROM r;
+CREATE FUNCTION plan_of(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN plan;
+END $$;
+SELECT jsonb_path_query_array(plan, '$.**.Output') AS output, jsonb_path_query_array(plan, '$.**."Actual Rows".ceiling()') AS rows
+FROM plan_of('SELECT percentile_disc(''{0.5,0.9}''::float8[]) WITHIN GROUP (ORDER BY few) FILTER (WHERE id > 5) FROM r') AS plan;
+RESET gpusort.mode;
+
+-- Percentiles and modes of every kind of value, alone and beside others, of all rows and of groups of all sizes.
+CREATE TABLE calls AS
+SELECT c, call, format(call, c) AS of_values
+FROM unnest('{few,big,t,n,f,iv,d,v,arr,few + 1,upper(t),(f / 2)}'::text[]) AS c,
+	unnest(ARRAY['percentile_disc(0.5) WITHIN GROUP (ORDER BY %s)', 'percentile_disc(0) WITHIN GROUP (ORDER BY %1$s DESC), percentile_disc(1) WITHIN GROUP (ORDER BY %1$s DESC)', 'mode() WITHIN GROUP (ORDER BY %s)',
+		'mode() WITHIN GROUP (ORDER BY %1$s DESC), percentile_disc(0.3) WITHIN GROUP (ORDER BY %1$s DESC NULLS LAST)', 'percentile_disc(ARRAY[0.9, 0, 0.25, 1, 0.25]::float8[]) WITHIN GROUP (ORDER BY %s NULLS FIRST)']) AS call
+WHERE c <> 'arr' OR call NOT LIKE '%ARRAY%'
+UNION ALL
+SELECT c, call, format(call, c) FROM unnest('{f,few::float8,n::float8,iv,(f / 2)}'::text[]) AS c,
+	unnest(ARRAY['percentile_cont(0.5) WITHIN GROUP (ORDER BY %s)', 'percentile_cont(0.123456) WITHIN GROUP (ORDER BY %1$s DESC), percentile_cont(1) WITHIN GROUP (ORDER BY %1$s DESC), percentile_cont(0) WITHIN GROUP (ORDER BY %1$s DESC)',
+		'percentile_cont(ARRAY[0.9, 0.1, 0.5]::float8[]) WITHIN GROUP (ORDER BY %1$s), percentile_disc(0.5) WITHIN GROUP (ORDER BY %1$s)']) AS call;
+-- What has no aggregate to be picked by, or is no array of a type, versions treat differently.
+SELECT c, string_agg(DISTINCT check_aggregates(format('SELECT %s FROM r', of_values), taken), ',') AS all_rows, string_agg(DISTINCT check_aggregates(format('SELECT g, %s FROM r GROUP BY g', of_values), taken), ',') AS groups,
+	string_agg(DISTINCT check_aggregates(format('SELECT wide, %s FROM r GROUP BY wide', of_values), taken), ',') AS wide,
+	string_agg(DISTINCT check_aggregates(format('SELECT wide, %s, count(*), max(id), avg(n) FROM r GROUP BY wide', of_values), taken), ',') AS beside,
+	string_agg(DISTINCT check_aggregates(format('SELECT d, %s FROM r GROUP BY d', replace(replace(of_values, '),', ') FILTER (WHERE n > 1),'), 'percentile_disc(0.3)', 'sum(id), percentile_disc(0.3)') || ' FILTER (WHERE id % 7 < 3)'), taken * CASE WHEN c IN ('few + 1', 'upper(t)', '(f / 2)', 'n::float8', 'd') THEN 0 ELSE 1 END), ',') AS filters
+FROM calls, LATERAL (SELECT CASE WHEN c NOT IN ('v', 'arr') THEN 1 END AS taken) AS l GROUP BY c ORDER BY c COLLATE "C";
+-- No rows, no values, one value.
+SELECT c, string_agg(DISTINCT check_aggregates(format('SELECT %s FROM r WHERE %s', of_values, condition), NULL), ',') AS all_rows, string_agg(DISTINCT check_aggregates(format('SELECT g, %s, count(*) FROM r WHERE %s GROUP BY g', of_values, condition), NULL), ',') AS groups
+FROM calls, unnest('{false,id = 3,big IS NULL AND t IS NULL,id % 13 = 0}'::text[]) AS condition WHERE c IN ('few', 'big', 't', 'f', 'few::float8') GROUP BY c ORDER BY c COLLATE "C";
+
+-- DISTINCT and ORDER BY.
+SELECT call, check_aggregates(format('SELECT %s FROM r', call), NULL) AS all_rows, check_aggregates(format('SELECT g, %s FROM r GROUP BY g', call), NULL) AS groups,
+	check_aggregates(format('SELECT g, %s, count(*), max(n) FROM r GROUP BY g HAVING count(DISTINCT few) > 1', call), NULL) AS beside, check_aggregates(format('SELECT wide %% 10, d, %s FILTER (WHERE n > 1), percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM r GROUP BY 1, d', call), NULL) AS filtered
+FROM unnest('{count(DISTINCT few),count(DISTINCT big),count(DISTINCT t),sum(DISTINCT few),"array_agg(DISTINCT few)","array_agg(DISTINCT few ORDER BY few DESC)","string_agg(DISTINCT t, '','')","string_agg(DISTINCT v, '','' ORDER BY v DESC)",
+	count(DISTINCT f),"count(DISTINCT (few, d))",count(DISTINCT arr),count(DISTINCT b),count(DISTINCT abs(few)),"array_agg(id ORDER BY few, id)","string_agg(t, '','' ORDER BY t DESC NULLS LAST, id)","string_agg(t, '','' ORDER BY id)",
+	"array_agg(few ORDER BY few) || array_agg(DISTINCT few)","count(DISTINCT few) + count(DISTINCT t)","array_agg(b ORDER BY big, id)","max(DISTINCT few)","regr_count(DISTINCT few, n)","jsonb_agg(DISTINCT d)","sum(few ORDER BY n)"}'::text[]) AS call;
+-- One of equal rows is enough where only DISTINCT ones are wanted, so others are dropped as they come.
+SELECT query, check_aggregates(query) AS result FROM unnest('{SELECT count(DISTINCT few) FROM r,"SELECT count(DISTINCT few), sum(DISTINCT few), max(DISTINCT few) FROM r","SELECT g, count(DISTINCT few) FROM r GROUP BY g","SELECT d, string_agg(DISTINCT t, '','') FROM r GROUP BY d",
+	"SELECT b, count(DISTINCT (few + 1)) FROM r GROUP BY b HAVING count(DISTINCT (few + 1)) > 1"}'::text[]) AS query;
+
+-- What is left to the Agg.
+SELECT call, check_aggregates(format('SELECT %s FROM r', call), 0) AS result
+FROM unnest('{"rank(3) WITHIN GROUP (ORDER BY few)","percentile_cont(NULL) WITHIN GROUP (ORDER BY f)","percentile_disc(ARRAY[0.5, NULL]) WITHIN GROUP (ORDER BY f)","percentile_disc(''{{0.5},{0.6}}''::float8[]) WITHIN GROUP (ORDER BY f)","percentile_disc(''{}''::float8[]) WITHIN GROUP (ORDER BY f)",
+	"percentile_cont(0.5) WITHIN GROUP (ORDER BY f) FILTER (WHERE random() < 2)","percentile_disc(0.5) WITHIN GROUP (ORDER BY few + 1) FILTER (WHERE n > 1)","percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FILTER (WHERE id = (SELECT max(id) FROM r AS i WHERE i.id <= r.id))",
+	"count(*), count(few)"}'::text[]) AS call;
+SELECT check_aggregates('SELECT g, d, percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM r GROUP BY GROUPING SETS (g, d)', 0) AS sets, check_aggregates('SELECT percentile_disc(x) WITHIN GROUP (ORDER BY few) FROM r, (VALUES (0.1), (0.9)) AS s (x) GROUP BY x', 0) AS fractions;
+-- Errors are PostgreSQL's: of fractions, of what is computed for a row that passes the filter, and of no other row.
+SET gpusort.mode = force;
+SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY f) FROM r;
+SELECT mode() WITHIN GROUP (ORDER BY 1 / (few - 5)) FROM r;
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FILTER (WHERE 1 / (few - 5) < 0) FROM r;
+RESET gpusort.mode;
+SELECT check_aggregates('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 100 / few) FILTER (WHERE few <> 0) FROM r', 0) AS filtered_out;
+
+-- Runs in files, and several processes.
+SET work_mem = '64kB';
+SET gpusort.work_mem = '64kB';
+SELECT string_agg(DISTINCT check_aggregates(format('SELECT %s FROM r, generate_series(1, 5)', of_values), NULL), ',') AS all_rows, string_agg(DISTINCT check_aggregates(format('SELECT g %% 4, %s, count(*) FROM r, generate_series(1, 5) GROUP BY 1', of_values), NULL), ',') AS groups,
+	string_agg(DISTINCT check_aggregates(format('SELECT g %% 4, %s FROM r, generate_series(1, 5) GROUP BY 1', of_values), NULL), ',') AS groups_alone FROM calls WHERE c IN ('few', 't', 'f', 'iv');
+RESET work_mem;
+RESET gpusort.work_mem;
+-- Again with other parameters, in a cursor, in a function's loop, below a window, above one, in a sub-select.
+SELECT query, check_aggregates(query, taken) AS result FROM (VALUES ('SELECT o.d, s.* FROM (SELECT DISTINCT d FROM r) AS o, LATERAL (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few), count(*) FROM r WHERE r.d < o.d) AS s', 1),
+	('SELECT o.d, (SELECT mode() WITHIN GROUP (ORDER BY few) FROM r WHERE r.d < o.d) FROM (SELECT DISTINCT d FROM r) AS o', 1), ('SELECT o.d, (SELECT count(DISTINCT few) FROM r WHERE r.d < o.d) FROM (SELECT DISTINCT d FROM r) AS o', 1),
+	('SELECT g, sum(percentile_cont(0.5) WITHIN GROUP (ORDER BY few)) OVER (ORDER BY g) FROM r GROUP BY g', 1), ('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY c) FROM (SELECT g, count(DISTINCT few) AS c FROM r GROUP BY g) AS s', 2),
+	('SELECT r.*, percentile_disc(0.5) WITHIN GROUP (ORDER BY o.few) FROM r JOIN r AS o USING (g) WHERE r.id < 100 GROUP BY r.id', 1), ('SELECT g, mode() WITHIN GROUP (ORDER BY few) FROM r GROUP BY g ORDER BY 2, 1 LIMIT 7', 1),
+	('SELECT DISTINCT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM r GROUP BY g', 1), ('WITH m AS MATERIALIZED (SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY few) AS m FROM r GROUP BY g) SELECT count(*) FROM r JOIN m USING (g) WHERE few > m', 1)) AS q (query, taken);
+SET gpusort.mode = force;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT wide, percentile_disc(0.5) WITHIN GROUP (ORDER BY few), count(*) FROM r GROUP BY wide ORDER BY wide;
+FETCH 2 FROM c;
+FETCH BACKWARD 1 FROM c;
+MOVE LAST FROM c;
+FETCH BACKWARD 2 FROM c;
+ROLLBACK;
+PREPARE p(int) AS SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few), mode() WITHIN GROUP (ORDER BY few) FROM r WHERE id < $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE p(100);
+EXPLAIN (VERBOSE, COSTS OFF) EXECUTE p(100);
+EXECUTE p(1000);
+DEALLOCATE p;
+RESET plan_cache_mode;
+-- Who may not call the aggregate may not here.
+BEGIN;
+CREATE ROLE regress_aggregates;
+GRANT USAGE ON SCHEMA aggregates TO regress_aggregates;
+GRANT SELECT ON r TO regress_aggregates;
+REVOKE EXECUTE ON FUNCTION percentile_disc(float8, anyelement) FROM PUBLIC;
+SET ROLE regress_aggregates;
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM r;
+ROLLBACK;
+-- In mode auto it is worth it for many rows.
+SET gpusort.mode = auto;
+CREATE TABLE many AS SELECT i AS id, noise(i) AS k, i % 50 AS g FROM generate_series(1, 40000) AS i;
+ANALYZE many;
+EXPLAIN (COSTS OFF) SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many GROUP BY g;
+EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many WHERE id < 100;
+SELECT coalesce(reason, 'taken') AS sort FROM gpusort_check('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), rank(5) WITHIN GROUP (ORDER BY id) FROM many GROUP BY g') ORDER BY 1;
+RESET gpusort.mode;
+
+SET client_min_messages = warning;
+DROP SCHEMA aggregates CASCADE;

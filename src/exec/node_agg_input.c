@@ -1,0 +1,637 @@
+/*
+ * exec/node_agg_input.c
+ *		The executor node GpuAggInput.
+ *
+ * It reads rows in order from a GpuSort, for an Agg above it, and returns, as plan/agg_input.h says, all of
+ * them, the first one of equal rows, or one of each group.  Rows get marks.  One row of a group has the
+ * results of percentiles and modes; its other rows have NULLs there.
+ *
+ * If the rows have positions, and the group's values need not be counted, a group's end is looked for by
+ * larger and larger steps and then by bisection, and the few values that are needed are read where they are
+ * (seek_group).  Otherwise values are counted as they come, and the last row of a group has the results.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "base/pg_compat.h"
+#include "exec/node_agg_input.h"
+#include "exec/node_gpusort.h"
+#include "exec/percentiles.h"
+#include "exec/row_group.h"
+#include "exec/window_aggregate.h"
+#include "exec/window_slot.h"
+#include "plan/agg_input.h"
+
+/* Rows of a group that are read one by one before larger steps are taken. */
+#define ROWS_BEFORE_STEPS 32
+
+/* A call with marks, or a mode. */
+typedef struct InputCall
+{
+	AggInputKind kind;
+	int column; /* of the scan tuple, from 0 */
+	ExprState *filter;
+	RowGroup *equal;  /* rows that are equal to the first one of them */
+	bool has_rows;	  /* has a row of the group passed the filter? */
+	AttrNumber attno; /* MODE: the column */
+	int64 n;		  /* MODE: the rows of `equal` */
+	int64 most;		  /* MODE: the most rows that were equal */
+	bool is_mode;	  /* MODE: are the rows of `equal` the most? */
+	NullableDatum mode;
+	int percentiles; /* the percentiles that it is one of; -1: it is none */
+	int number;		 /* among these */
+} InputCall;
+
+typedef struct GpuAggInputState
+{
+	CustomScanState css; /* must be first */
+	AggInputRows rows;
+	RowGroup *group;
+	RowGroup *equal; /* AGG_INPUT_FIRSTS: the columns of the calls */
+	int ncalls;
+	InputCall *calls;
+	int npercentiles;
+	Percentiles **percentiles;
+	bool has_results;	   /* does a call have one result for a group? */
+	bool may_seek;		   /* are all such calls percentiles without a filter? */
+	MemoryContext modes;   /* values of modes */
+	TupleTableSlot *kept;  /* a copy of the current row; AGG_INPUT_ONE: of the first row of the group */
+	TupleTableSlot *ahead; /* the first row of the next group, in the input's slot; NULL: it is not read */
+	bool begun;			   /* was a row read? */
+	bool has_ended;		   /* the input, which must not be asked again */
+	int64 position;		   /* of the row that was read last */
+	int64 group_end;	   /* the position behind the group, if positions are used */
+} GpuAggInputState;
+
+static const CustomExecMethods agg_input_exec_methods;
+
+/* ---------------------------------------------------------------- beginning */
+
+static Node *
+create_agg_input_state(CustomScan *plan)
+{
+	GpuAggInputState *state = palloc0(sizeof(GpuAggInputState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &agg_input_exec_methods;
+	custom_scan_set_slot_ops(&state->css, window_slot_ops());
+	return (Node *) state;
+}
+
+static bool
+is_percentile(AggInputKind kind)
+{
+	return kind == AGG_INPUT_PERCENTILE_CONT || kind == AGG_INPUT_PERCENTILE_DISC;
+}
+
+/* Those that look at the same rows. */
+static void
+create_percentiles(GpuAggInputState *state, List *calls, TupleDesc rows)
+{
+	List *together = NIL; /* a list of calls each */
+	ListCell *cell;
+
+	for (int i = 0; i < state->ncalls; i++)
+	{
+		const Aggref *call = list_nth(calls, i);
+		int number = 0;
+
+		if (!is_percentile(state->calls[i].kind))
+			continue;
+		foreach(cell, together)
+		{
+			if (equal(((const Aggref *) linitial((List *) lfirst(cell)))->aggfilter, call->aggfilter))
+				break;
+			number++;
+		}
+		if (number == list_length(together))
+			together = lappend(together, NIL);
+		cell = list_nth_cell(together, number);
+		state->calls[i].percentiles = number;
+		state->calls[i].number = list_length(lfirst(cell));
+		lfirst(cell) = lappend(lfirst(cell), unconstify(Aggref *, call));
+	}
+	state->percentiles = palloc(sizeof(Percentiles *) * (list_length(together) + 1));
+	foreach(cell, together)
+		state->percentiles[state->npercentiles++] = percentiles_create(lfirst(cell), rows, &state->css.ss.ps);
+}
+
+static void
+create_call(GpuAggInputState *state, InputCall *call, const Aggref *aggref, TupleDesc rows)
+{
+	check_call_permission(aggref->aggfnoid, GetUserId());
+	call->kind = agg_input_kind(aggref);
+	call->percentiles = -1;
+	state->has_results |= call->kind > AGG_INPUT_FIRST;
+	state->may_seek &=
+		call->kind <= AGG_INPUT_FIRST || (is_percentile(call->kind) && aggref->aggfilter == NULL);
+	if (!agg_input_has_result(call->kind) || is_percentile(call->kind))
+		return;
+	call->filter =
+		ExecInitQual(aggref->aggfilter != NULL ? list_make1(aggref->aggfilter) : NIL, &state->css.ss.ps);
+	call->equal = row_group_create(agg_input_compared(aggref), rows, &state->css.ss.ps);
+	call->attno = call->kind == AGG_INPUT_MODE ? call->equal->columns.attnos[0] : 0;
+}
+
+static void
+create_calls(GpuAggInputState *state, const CustomScan *plan, TupleDesc rows)
+{
+	List *calls = agg_input_calls(plan);
+	int column = list_length(outerPlan(plan)->targetlist);
+	ListCell *cell;
+
+	state->calls = palloc0(sizeof(InputCall) * list_length(calls));
+	state->may_seek = true;
+	foreach(cell, calls)
+	{
+		InputCall *call = &state->calls[state->ncalls++];
+
+		create_call(state, call, lfirst_node(Aggref, cell), rows);
+		if (agg_input_has_result(call->kind))
+			call->column = column++;
+	}
+	state->may_seek &= state->has_results;
+	create_percentiles(state, calls, rows);
+}
+
+static void
+begin_agg_input(CustomScanState *css, EState *estate, int eflags)
+{
+	GpuAggInputState *state = (GpuAggInputState *) css;
+	const CustomScan *plan = (const CustomScan *) css->ss.ps.plan;
+	TupleDesc rows;
+
+	custom_scan_apply_slot_ops(css, estate, window_slot_ops());
+	window_slot_init(css->ss.ss_ScanTupleSlot, plan->custom_scan_tlist);
+	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
+	rows = ExecGetResultType(outerPlanState(css));
+	/* kept rows are in other slots than the input's */
+	css->ss.ps.outeropsset = true;
+	css->ss.ps.outerops = &TTSOpsMinimalTuple;
+	css->ss.ps.outeropsfixed = false;
+	state->rows = agg_input_rows(plan);
+	state->position = -1;
+	state->group = row_group_create(agg_input_groups(plan), rows, &css->ss.ps);
+	state->kept = ExecInitExtraTupleSlot(estate, rows, &TTSOpsMinimalTuple);
+	state->modes = AllocSetContextCreate(CurrentMemoryContext, "gpusort modes", ALLOCSET_SMALL_SIZES);
+	if (state->rows != AGG_INPUT_FIRSTS)
+		create_calls(state, plan, rows);
+	else
+		state->equal =
+			row_group_create(agg_input_compared(linitial(agg_input_calls(plan))), rows, &css->ss.ps);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static TupleTableSlot *
+read_row(GpuAggInputState *state)
+{
+	TupleTableSlot *row;
+
+	CHECK_FOR_INTERRUPTS();
+	if (state->has_ended)
+		return NULL;
+	row = ExecProcNode(outerPlanState(state));
+	state->position++;
+	state->has_ended = TupIsNull(row);
+	return state->has_ended ? NULL : row;
+}
+
+static bool
+is_in_group(GpuAggInputState *state, RowGroup *group, TupleTableSlot *row)
+{
+	return row_group_contains(group, row, state->css.ss.ps.ps_ExprContext);
+}
+
+/* The row as the node returns it. */
+static TupleTableSlot *
+return_row(GpuAggInputState *state, TupleTableSlot *row)
+{
+	window_slot_store(state->css.ss.ss_ScanTupleSlot, row);
+	return state->css.ss.ss_ScanTupleSlot;
+}
+
+/* ---------------------------------------------------------------- calls */
+
+static void
+begin_calls(GpuAggInputState *state)
+{
+	MemoryContextReset(state->modes);
+	for (int i = 0; i < state->ncalls; i++)
+	{
+		InputCall *call = &state->calls[i];
+
+		call->has_rows = false;
+		call->n = call->most = 0;
+		call->mode = (NullableDatum){.isnull = true};
+	}
+	for (int i = 0; i < state->npercentiles; i++)
+		percentiles_begin(state->percentiles[i]);
+}
+
+/* The first values that are the most are the mode. */
+static void
+count_for_mode(GpuAggInputState *state, InputCall *call)
+{
+	const GroupColumn *column = call->equal->images;
+	MemoryContext old;
+
+	call->n++;
+	if (call->n <= call->most)
+		return;
+	call->most = call->n;
+	if (call->is_mode)
+		return;
+	call->is_mode = true;
+	old = MemoryContextSwitchTo(state->modes);
+	if (!call->mode.isnull && !column->byval)
+		pfree(DatumGetPointer(call->mode.value));
+	call->mode.value =
+		datumCopy(call->equal->first->tts_values[column->index], column->byval, column->length);
+	call->mode.isnull = false;
+	MemoryContextSwitchTo(old);
+}
+
+/* Is the row, which passes the call's filter, the first one of its kind? */
+static bool
+is_first(GpuAggInputState *state, InputCall *call, TupleTableSlot *row)
+{
+	if (call->has_rows && is_in_group(state, call->equal, row))
+		return false;
+	call->has_rows = true;
+	row_group_begin(call->equal, row);
+	return true;
+}
+
+static void
+add_to_call(GpuAggInputState *state, InputCall *call, TupleTableSlot *row)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+	bool passes;
+
+	if (call->equal == NULL)
+		return;
+	ResetExprContext(context);
+	context->ecxt_outertuple = row;
+	passes = ExecQual(call->filter, context);
+	if (call->kind == AGG_INPUT_FIRST)
+	{
+		slot->tts_values[call->column] = BoolGetDatum(passes && is_first(state, call, row));
+		slot->tts_isnull[call->column] = false;
+	}
+	else if (passes && !slot_attisnull(row, call->attno))
+	{
+		if (is_first(state, call, row))
+		{
+			call->n = 0;
+			call->is_mode = false;
+		}
+		count_for_mode(state, call);
+	}
+}
+
+static void
+mark_row(GpuAggInputState *state, TupleTableSlot *row)
+{
+	for (int i = 0; i < state->ncalls; i++)
+		add_to_call(state, &state->calls[i], row);
+}
+
+static void
+add_row(GpuAggInputState *state, TupleTableSlot *row)
+{
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+
+	mark_row(state, row);
+	context->ecxt_outertuple = row;
+	for (int i = 0; i < state->npercentiles; i++)
+		percentiles_add(state->percentiles[i], context);
+}
+
+/* Sets the results of the group, or NULLs in the rows before its last one. */
+static void
+set_results(GpuAggInputState *state, bool ends)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+
+	for (int i = 0; i < state->ncalls; i++)
+	{
+		const InputCall *call = &state->calls[i];
+		NullableDatum result = {.isnull = true};
+
+		if (call->kind <= AGG_INPUT_FIRST)
+			continue;
+		if (ends && call->percentiles >= 0)
+			result.value =
+				percentiles_result(state->percentiles[call->percentiles], call->number, &result.isnull);
+		else if (ends)
+			result = call->mode;
+		slot->tts_values[call->column] = result.value;
+		slot->tts_isnull[call->column] = result.isnull;
+	}
+}
+
+static void
+end_calls(GpuAggInputState *state)
+{
+	for (int i = 0; i < state->npercentiles; i++)
+		percentiles_end(state->percentiles[i]);
+}
+
+/* ---------------------------------------------------------------- groups by positions */
+
+static TupleTableSlot *
+row_at(GpuAggInputState *state, int64 position)
+{
+	TupleTableSlot *row;
+
+	if (position != state->position + 1)
+		node_gpusort_seek(outerPlanState(state), position);
+	state->position = position - 1;
+	row = read_row(state);
+	if (row == NULL)
+		elog(ERROR, "gpusort: a sorted row is missing");
+	return row;
+}
+
+/* The position behind the last row of the group that begins there. */
+static int64
+find_end_of_group(GpuAggInputState *state, int64 begin, int64 nrows)
+{
+	int64 inside = begin;
+	int64 step = 1;
+	int64 outside;
+
+	if (state->group->columns.n == 0)
+		return nrows;
+	while (inside + step < nrows && is_in_group(state, state->group, row_at(state, inside + step)))
+	{
+		inside += step;
+		if (inside - begin >= ROWS_BEFORE_STEPS)
+			step *= 2;
+	}
+	for (outside = Min(inside + step, nrows); outside - inside > 1;)
+	{
+		int64 middle = inside + (outside - inside) / 2;
+
+		if (is_in_group(state, state->group, row_at(state, middle)))
+			inside = middle;
+		else
+			outside = middle;
+	}
+	return outside;
+}
+
+/* The position of the first value; NULLs come first or last. */
+static int64
+find_values(GpuAggInputState *state, AttrNumber column, int64 *begin, int64 end)
+{
+	bool first_is_null = slot_attisnull(row_at(state, *begin), column);
+	int64 same = *begin;
+	int64 other = end;
+
+	if (!first_is_null && !slot_attisnull(row_at(state, end - 1), column))
+		return end;
+	while (other - same > 1)
+	{
+		int64 middle = same + (other - same) / 2;
+
+		if (slot_attisnull(row_at(state, middle), column) == first_is_null)
+			same = middle;
+		else
+			other = middle;
+	}
+	if (first_is_null)
+		*begin = other;
+	return first_is_null ? end : other;
+}
+
+/* Computes the percentiles of the group whose first row was just read, and is kept. */
+static void
+seek_group(GpuAggInputState *state, int64 nrows)
+{
+	int64 begin = state->position;
+
+	state->group_end = find_end_of_group(state, begin, nrows);
+	for (int i = 0; i < state->npercentiles; i++)
+	{
+		Percentiles *percentiles = state->percentiles[i];
+		AttrNumber column = percentiles_column(percentiles);
+		int64 first = begin;
+		int64 end = find_values(state, column, &first, state->group_end);
+		int64 wanted;
+		bool isnull;
+
+		percentiles_expect(percentiles, end - first);
+		while ((wanted = percentiles_wanted(percentiles)) >= 0)
+			percentiles_give(percentiles, slot_getattr(row_at(state, first + wanted), column, &isnull));
+	}
+}
+
+/* The number of rows, if positions are to be used; otherwise -1.  A row must have been read. */
+static int64
+rows_to_seek(const GpuAggInputState *state)
+{
+	return state->may_seek ? node_gpusort_rows(outerPlanState(state)) : -1;
+}
+
+/* ---------------------------------------------------------------- returning */
+
+/* Reads the group whose first row is kept, and the first row of the next one. */
+static void
+read_group(GpuAggInputState *state)
+{
+	TupleTableSlot *row = state->kept;
+
+	do
+	{
+		add_row(state, row);
+		row = read_row(state);
+	} while (row != NULL && is_in_group(state, state->group, row));
+	state->ahead = row;
+	end_calls(state);
+}
+
+/* The row, in the input's slot, begins a group. */
+static void
+begin_group(GpuAggInputState *state, TupleTableSlot *row)
+{
+	row_group_begin(state->group, row);
+	begin_calls(state);
+}
+
+static TupleTableSlot *
+next_group(GpuAggInputState *state)
+{
+	TupleTableSlot *row = state->ahead;
+	int64 nrows;
+
+	if (!state->begun)
+		row = read_row(state);
+	state->begun = true;
+	if (row == NULL)
+		return NULL;
+	ExecCopySlot(state->kept, row);
+	begin_group(state, row);
+	nrows = rows_to_seek(state);
+	if (nrows >= 0)
+	{
+		seek_group(state, nrows);
+		state->ahead = state->group_end < nrows ? row_at(state, state->group_end) : NULL;
+	}
+	else
+		read_group(state);
+	set_results(state, true);
+	return return_row(state, state->kept);
+}
+
+/* Returns the row, which was just read, of all; the first row of a group has the results. */
+static TupleTableSlot *
+return_by_position(GpuAggInputState *state, TupleTableSlot *row, int64 nrows)
+{
+	int64 position = state->position;
+	bool begins = position == state->group_end;
+
+	if (begins)
+	{
+		ExecCopySlot(state->kept, row);
+		begin_group(state, row);
+		row = state->kept;
+		seek_group(state, nrows);
+		node_gpusort_seek(outerPlanState(state), position + 1);
+		state->position = position;
+	}
+	mark_row(state, row);
+	set_results(state, begins);
+	return return_row(state, row);
+}
+
+/* The same, if the last row of a group has the results, for which the row behind is read. */
+static TupleTableSlot *
+return_after_next(GpuAggInputState *state, TupleTableSlot *row)
+{
+	bool ends;
+
+	ExecCopySlot(state->kept, row);
+	state->ahead = read_row(state);
+	ends = state->ahead == NULL || !is_in_group(state, state->group, state->ahead);
+	if (ends)
+		end_calls(state);
+	set_results(state, ends);
+	return return_row(state, state->kept);
+}
+
+static TupleTableSlot *
+next_of_all(GpuAggInputState *state)
+{
+	TupleTableSlot *row = state->ahead != NULL ? state->ahead : read_row(state);
+	int64 nrows;
+
+	if (row == NULL)
+		return NULL;
+	nrows = rows_to_seek(state);
+	if (nrows >= 0)
+		return return_by_position(state, row, nrows);
+	if (!state->begun || !is_in_group(state, state->group, row))
+		begin_group(state, row);
+	state->begun = true;
+	add_row(state, row);
+	return state->has_results ? return_after_next(state, row) : return_row(state, row);
+}
+
+static TupleTableSlot *
+next_first(GpuAggInputState *state)
+{
+	TupleTableSlot *row;
+
+	do
+	{
+		row = read_row(state);
+	} while (row != NULL && state->begun && is_in_group(state, state->group, row) &&
+			 is_in_group(state, state->equal, row));
+	if (row == NULL)
+		return NULL;
+	state->begun = true;
+	row_group_begin(state->group, row);
+	row_group_begin(state->equal, row);
+	return return_row(state, row);
+}
+
+static TupleTableSlot *
+exec_agg_input(CustomScanState *css)
+{
+	GpuAggInputState *state = (GpuAggInputState *) css;
+	TupleTableSlot *row = NULL;
+
+	switch (state->rows)
+	{
+		case AGG_INPUT_ALL:
+			row = next_of_all(state);
+			break;
+		case AGG_INPUT_FIRSTS:
+			row = next_first(state);
+			break;
+		case AGG_INPUT_ONE:
+			row = next_group(state);
+			break;
+	}
+	return row;
+}
+
+static void
+forget_rows(GpuAggInputState *state)
+{
+	state->ahead = NULL;
+	state->begun = state->has_ended = false;
+	state->position = -1;
+	state->group_end = 0;
+	ExecClearTuple(state->kept);
+	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+	begin_calls(state);
+}
+
+static void
+rescan_agg_input(CustomScanState *css)
+{
+	forget_rows((GpuAggInputState *) css);
+	if (outerPlanState(css)->chgParam == NULL)
+		ExecReScan(outerPlanState(css));
+}
+
+static void
+end_agg_input(CustomScanState *css)
+{
+	forget_rows((GpuAggInputState *) css);
+	ExecEndNode(outerPlanState(css));
+}
+
+static const CustomExecMethods agg_input_exec_methods = {
+	.CustomName = GPUAGGINPUT_NODE_NAME,
+	.BeginCustomScan = begin_agg_input,
+	.ExecCustomScan = exec_agg_input,
+	.EndCustomScan = end_agg_input,
+	.ReScanCustomScan = rescan_agg_input,
+};
+
+const CustomScanMethods gpuagginput_scan_methods = {
+	.CustomName = GPUAGGINPUT_NODE_NAME,
+	.CreateCustomScanState = create_agg_input_state,
+};
+
+/* ---------------------------------------------------------------- the Agg above */
+
+/* The plan may be cached, so a copy is changed; the executor has made all that it needs of the Agg. */
+void
+agg_input_explain_calls(PlanState *node)
+{
+	const Plan *input = node->plan->lefttree;
+
+	if (IsA(node, AggState) && input != NULL && agg_input_is(input))
+		node->plan = &agg_input_explained((const CustomScan *) input, (const Agg *) node->plan)->plan;
+}

@@ -1,0 +1,60 @@
+/*
+ * plan/sort_columns.c
+ *		Which columns of a node's output are the columns of the sort below it.
+ */
+#include "postgres.h"
+
+#include "nodes/primnodes.h"
+#include "utils/lsyscache.h"
+
+#include "base/pg_compat.h"
+#include "plan/sort_columns.h"
+#include "plan/sort_plan.h"
+
+AttrNumber
+sort_input_column(const Plan *sort, AttrNumber output)
+{
+	const Expr *expr = list_nth_node(TargetEntry, sort->targetlist, output - 1)->expr;
+
+	return IsA(expr, Var) ? ((const Var *) expr)->varattno : 0;
+}
+
+/* Is it among these columns of the sort's output, compared by an equality that goes with the sort's order? */
+static bool
+is_among(const SortColumnSpec *column, const WindowColumns *columns, const Plan *sort)
+{
+	Oid opfamily;
+	Oid type;
+	CompareType direction;
+
+	if (!get_ordering_op_properties(column->sortop, &opfamily, &type, &direction))
+		return false;
+	for (int i = 0; i < columns->n; i++)
+	{
+		if (sort_input_column(sort, columns->attnos[i]) == column->attno &&
+			columns->collations[i] == column->collation &&
+			list_member_oid(get_mergejoin_opfamilies(columns->operators[i]), opfamily))
+			return true;
+	}
+	return false;
+}
+
+int
+sort_columns_of_groups(const Plan *sort, const WindowColumns *groups, const WindowColumns *order)
+{
+	int nsorted;
+	SortColumnSpec *sorted = sort_plan_columns(sort, &nsorted);
+	int n = 0;
+
+	while (n < nsorted && is_among(&sorted[n], groups, sort))
+		n++;
+	/* PostgreSQL sorts by all of them, but for those that are constant, or equal to another one */
+	if (n < groups->n)
+		return -1;
+	for (int i = n; order != NULL && i < nsorted; i++)
+	{
+		if (!is_among(&sorted[i], order, sort))
+			return -1;
+	}
+	return n;
+}

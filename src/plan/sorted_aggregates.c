@@ -1,0 +1,186 @@
+/*
+ * plan/sorted_aggregates.c
+ *		The order of rows that spares a grouping the sorts of its aggregates.
+ *
+ * An Agg sorts for each aggregate with DISTINCT, ORDER BY or WITHIN GROUP, within each group.  One of these
+ * orders can be that of the input: the longest one, which serves all that are the beginning of it.  From 16
+ * on the planner itself sorts for DISTINCT and ORDER BY; then the order is only looked for where it does not.
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/tlist.h"
+#include "utils/fmgroids.h"
+
+#include "base/pg_compat.h"
+#include "plan/agg_input.h"
+#include "plan/sorted_aggregates.h"
+
+/* ---------------------------------------------------------------- which aggregate */
+
+/* A column, a constant, or a column as a type that has all of its values. */
+static bool
+cannot_fail(const Node *argument)
+{
+	if (IsA(argument, RelabelType))
+		argument = (const Node *) ((const RelabelType *) argument)->arg;
+	if (IsA(argument, FuncExpr))
+	{
+		switch (((const FuncExpr *) argument)->funcid)
+		{
+			case F_FLOAT8_INT2:
+			case F_FLOAT8_INT4:
+			case F_FLOAT8_INT8:
+			case F_FLOAT8_FLOAT4:
+				argument = linitial(((const FuncExpr *) argument)->args);
+				break;
+			default:
+				return false;
+		}
+	}
+	return IsA(argument, Var) || IsA(argument, Const);
+}
+
+/*
+ * An Agg evaluates arguments only of rows that pass the filter, so expressions could fail for others.
+ */
+static bool
+arguments_supported(const Aggref *call)
+{
+	ListCell *cell;
+
+	foreach(cell, call->args)
+	{
+		Node *argument = (Node *) lfirst_node(TargetEntry, cell)->expr;
+
+		if (contain_volatile_functions(argument) || contain_subplans(argument))
+			return false;
+		if (call->aggfilter != NULL && !cannot_fail(argument))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_longer(const Aggref *call, const Aggref *longest)
+{
+	return longest == NULL || list_length(agg_input_clauses(call)) > list_length(agg_input_clauses(longest));
+}
+
+/* The call whose order is the longest one; NULL: there is none. */
+static const Aggref *
+longest_order(const PlannerInfo *root)
+{
+	const Aggref *longest = NULL;
+	ListCell *cell;
+
+	foreach(cell, root->agginfos)
+	{
+		const Aggref *call = agginfo_call(lfirst(cell));
+
+		if (agg_input_serves(call) && arguments_supported(call) && is_longer(call, longest))
+			longest = call;
+	}
+	return longest;
+}
+
+/* Is one of the rows that are equal in this call's order enough for all calls? */
+static bool
+one_of_equal_is_enough(const PlannerInfo *root, const Aggref *longest)
+{
+	ListCell *cell;
+
+	foreach(cell, root->agginfos)
+	{
+		const Aggref *call = agginfo_call(lfirst(cell));
+
+		if (agg_input_kind(call) != AGG_INPUT_FIRST || call->aggfilter != NULL ||
+			!equal(call->args, longest->args))
+			return false;
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------- the order */
+
+static List *
+add_pathkeys(List *pathkeys, List *more)
+{
+	ListCell *cell;
+
+	foreach(cell, more)
+	{
+		ListCell *other;
+
+		foreach(other, pathkeys)
+		{
+			if (lfirst_node(PathKey, other)->pk_eclass == lfirst_node(PathKey, cell)->pk_eclass)
+				break;
+		}
+		if (other == NULL)
+			pathkeys = lappend(pathkeys, lfirst(cell));
+	}
+	return pathkeys;
+}
+
+/* The arguments that are sorted by and are no columns of the input. */
+static List *
+computed_arguments(const Aggref *call, const PathTarget *target)
+{
+	List *computed = NIL;
+	ListCell *cell;
+
+	foreach(cell, agg_input_clauses(call))
+	{
+		Expr *argument = (Expr *) get_sortgroupclause_expr(lfirst(cell), call->args);
+
+		while (IsA(argument, RelabelType))
+			argument = ((RelabelType *) argument)->arg;
+		if (!IsA(argument, Const) && !list_member(target->exprs, argument))
+			computed = lappend(computed, argument);
+	}
+	return computed;
+}
+
+AggregateOrder
+sorted_aggregates_order(PlannerInfo *root, const Path *input)
+{
+	AggregateOrder order = {.pathkeys = NIL};
+	List *groups = groupby_pathkeys(root);
+	const Aggref *longest;
+
+	if (!root->parse->hasAggs || root->parse->groupingSets != NIL ||
+		list_length(groups) < list_length(root->group_pathkeys) ||
+		(groups == NIL && processed_group_clause(root) != NIL))
+		return order;
+	longest = longest_order(root);
+	if (longest == NULL)
+		return order;
+	order.pathkeys =
+		add_pathkeys(list_copy(groups),
+					 make_pathkeys_for_sortclauses(root, agg_input_clauses(longest), longest->args));
+	if (list_length(order.pathkeys) == list_length(groups))
+		return (AggregateOrder){.pathkeys = NIL};
+	order.computed = computed_arguments(longest, input->pathtarget);
+	order.one_of_equal = one_of_equal_is_enough(root, longest);
+	return order;
+}
+
+Path *
+sorted_aggregates_input(PlannerInfo *root, Path *path, List *computed)
+{
+	PathTarget *target;
+	ListCell *cell;
+
+	if (path == NULL || computed == NIL)
+		return path;
+	target = copy_pathtarget(path->pathtarget);
+	foreach(cell, computed)
+		add_column_to_pathtarget(target, lfirst(cell), 0);
+	return (Path *) create_projection_path(root, path->parent, path, set_pathtarget_cost_width(root, target));
+}
