@@ -40,6 +40,7 @@ CREATE TYPE fuzz_record AS (i int, t text COLLATE "C", n numeric);
 CREATE TYPE fuzz_nested AS (a int[], r fuzz_record, e fuzz_enum);
 CREATE TYPE fuzz_textrange AS RANGE (subtype = text, collation = "C");
 CREATE TYPE fuzz_english_record AS (i int, t text COLLATE fuzz_english);
+CREATE TYPE fuzz_image AS (b bool, c "char", s int2, f float4, d float8, m macaddr, u uuid, i interval, n name, y bytea);
 
 CREATE TABLE fuzz_columns (number int GENERATED ALWAYS AS IDENTITY, type regtype, ordered_by regcollation, less regoperator, greater regoperator);
 INSERT INTO fuzz_columns (type)
@@ -56,6 +57,8 @@ INSERT INTO fuzz_columns (type)
 	SELECT t::regtype FROM unnest('{int4[],numeric[],text[],fuzz_record,fuzz_nested,fuzz_enum[],int4range,numrange,tsrange,daterange,fuzz_textrange,
 		int4multirange,nummultirange,fuzz_english_record,jsonb[],fuzz_record[],bytea[],timetz[],interval[]}'::text[]) AS t;
 INSERT INTO fuzz_columns (type, ordered_by) VALUES ('text[]', 'fuzz_english'), ('text[]', 'fuzz_root');
+INSERT INTO fuzz_columns (type, less, greater)
+	SELECT t::regtype, '*<(record,record)', '*>(record,record)' FROM unnest('{fuzz_record,fuzz_nested,fuzz_english_record,fuzz_image}'::text[]) AS t;
 
 CREATE TEMPORARY TABLE fuzz_pages (number int, string text COLLATE "C");
 ALTER TABLE fuzz_pages ALTER string SET STORAGE PLAIN;

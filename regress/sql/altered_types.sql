@@ -90,6 +90,8 @@ INSERT INTO changes (query, change) VALUES
 	('SELECT id FROM stored ORDER BY p, id', 'ALTER TYPE pair DROP ATTRIBUTE b, ADD ATTRIBUTE b bigint'),
 	('SELECT id FROM stored ORDER BY p, id', 'ALTER TYPE pair DROP ATTRIBUTE a, DROP ATTRIBUTE b'),
 	('SELECT id FROM stored ORDER BY p, id', 'ALTER TYPE pair ADD ATTRIBUTE c json'),
+	('SELECT id FROM stored ORDER BY p USING *<, id', 'ALTER TYPE pair ADD ATTRIBUTE c json'),
+	('SELECT id FROM stored ORDER BY p USING *>, id', 'ALTER TYPE pair DROP ATTRIBUTE a'),
 	('SELECT id FROM stored ORDER BY jsonb_populate_record(NULL::pair, jsonb_build_object(''a'', id % 3, ''c'', id)), id', 'ALTER TYPE pair ADD ATTRIBUTE c json'),
 	('SELECT id FROM stored ORDER BY jsonb_populate_record(NULL::pair, jsonb_build_object(''a'', id % 3, ''c'', label)), id', 'ALTER TYPE pair ADD ATTRIBUTE c colour'),
 	('SELECT id FROM stored ORDER BY (id % 3, '''')::pair, id', 'ALTER TYPE pair ADD ATTRIBUTE c colour'),

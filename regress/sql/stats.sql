@@ -67,7 +67,7 @@ SELECT counters('cpu');
 
 -- Sorts left to PostgreSQL, by reason.
 SELECT gpusort_stat_reset();
-SELECT run('SELECT * FROM counted ORDER BY ROW(j)');
+SELECT run('SELECT * FROM counted ORDER BY ROW(ROW(j))');
 SELECT run('SELECT * FROM counted ORDER BY u, k');
 SELECT run('SELECT * FROM counted ORDER BY id USING <#');
 -- A grouping's own. Both inputs of a merge join that workers sort are not left; the plan of this one is enough.
@@ -99,7 +99,7 @@ RESET enable_seqscan;
 -- Once a plan, not once an execution.
 SELECT gpusort_stat_reset();
 SET plan_cache_mode = force_generic_plan;
-PREPARE prepared AS SELECT count(*) FROM (SELECT * FROM counted ORDER BY ROW(j) OFFSET 0) s;
+PREPARE prepared AS SELECT count(*) FROM (SELECT * FROM counted ORDER BY ROW(ROW(j)) OFFSET 0) s;
 EXECUTE prepared;
 EXECUTE prepared;
 EXECUTE prepared;
@@ -107,13 +107,13 @@ DEALLOCATE prepared;
 RESET plan_cache_mode;
 SELECT counters('postgresql');
 -- Not when gpusort_check looks at a plan, an error in it included, nor in mode off.
-SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM counted ORDER BY ROW(j)');
-SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM counted ORDER BY ROW(j), 1 / 0');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM counted ORDER BY ROW(ROW(j))');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM counted ORDER BY ROW(ROW(j)), 1 / 0');
 SET gpusort.mode = off;
-SELECT run('SELECT * FROM counted ORDER BY ROW(j)');
+SELECT run('SELECT * FROM counted ORDER BY ROW(ROW(j))');
 SELECT counters('postgresql');
 SET gpusort.mode = auto;
-SELECT run('SELECT * FROM counted ORDER BY ROW(j)');
+SELECT run('SELECT * FROM counted ORDER BY ROW(ROW(j))');
 SELECT counters('postgresql');
 
 -- Rows that a LIMIT drops are counted, their bytes are not.

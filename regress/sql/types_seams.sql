@@ -49,8 +49,8 @@ FROM unnest('{ASC NULLS LAST,DESC NULLS FIRST,DESC NULLS LAST}'::text[]) AS null
 
 DROP TABLE seam_values, many_seams, nulls, numeric_nulls;
 
--- Of the types that PostgreSQL orders by default those that are left alone, but for records without a named type; its families of operators for other orders, of which the
--- one for record images is left alone; and the types for those that users make.
+-- Of the types that PostgreSQL orders by default those that are left alone, but for records without a named type; its families of operators for other orders, all
+-- of which are taken; and the types for those that users make.
 SELECT string_agg(opcintype::regtype::text, ' ') AS declined_types
 FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod JOIN pg_type t ON t.oid = opcintype
 WHERE amname = 'btree' AND opcdefault AND opcnamespace = 'pg_catalog'::regnamespace AND CASE WHEN typtype <> 'p' THEN NOT is_taken_by_type(opcintype) END;

@@ -50,7 +50,7 @@ $node->safe_psql('postgres', "SET gpusort.work_mem = '1MB'; SELECT * FROM r ORDE
 is(counters('sorts, rows, spills, temp_bytes > rows', 'cpu'), '3 ' . 3 * ROWS . ' 1 t', 'sorts of three sessions, one of them through files');
 is(counters('stats_reset', 'cpu'), $since, 'since the server started');
 $node->safe_psql('postgres', "GRANT SELECT ON r TO plain");
-$node->safe_psql('postgres', "SELECT ROW(id) AS a FROM r ORDER BY a $drain", extra_params => [ '-U', 'plain' ]);
+$node->safe_psql('postgres', "SELECT ROW(ROW(id)) AS a FROM r ORDER BY a $drain", extra_params => [ '-U', 'plain' ]);
 is(counters('declined, declined_reasons', 'postgresql'), '1 {"type": 1}', 'any user\'s sorts count');
 
 # A sort in a parallel worker.

@@ -236,7 +236,7 @@ SET gpusort.work_mem = '1MB';
 SELECT count(*) FROM (SELECT * FROM r ORDER BY t OFFSET 0) s;
 CREATE INDEX r_k ON r (k);
 DROP INDEX r_k;
-SELECT count(*) FROM (SELECT ROW(id) AS a FROM r ORDER BY a OFFSET 0) s;
+SELECT count(*) FROM (SELECT ROW(ROW(id)) AS a FROM r ORDER BY a OFFSET 0) s;
 EOT
 	return;
 }

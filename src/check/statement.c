@@ -169,14 +169,34 @@ query_of_view(Relation view)
 	return query;
 }
 
+/*
+ * With CONCURRENTLY PostgreSQL looks for duplicates among the new rows, by comparing them as a whole.  They
+ * are in a temporary table then, which no workers read; here the present rows stand for them.
+ */
+static void
+check_search_for_duplicates(Check *check, Relation view)
+{
+	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(view)),
+												  RelationGetRelationName(view));
+	char *text = psprintf(
+		"SELECT a.*::%s FROM %s a WHERE EXISTS (SELECT FROM %s b WHERE b.* OPERATOR(pg_catalog.*=) a.* AND b.ctid "
+		"OPERATOR(pg_catalog.<>) a.ctid AND b.* IS NOT NULL) AND a.* IS NOT NULL",
+		name, name, name);
+	RawStmt *raw = linitial_node(RawStmt, pg_parse_query(text));
+
+	check_queries(check, pg_analyze_and_rewrite_fixedparams(raw, text, NULL, 0, NULL), 0, NULL);
+}
+
 /* Planning may evaluate functions of the view's owner, so it is done with his rights, as a refresh is. */
 static void
-check_query_of_view(Check *check, Relation view)
+check_queries_of_view(Check *check, Relation view, bool concurrent)
 {
 	OwnersRights before;
 
 	check_begin_as_owner(&before, view);
 	check_queries(check, QueryRewrite(query_of_view(view)), CURSOR_OPT_PARALLEL_OK, NULL);
+	if (concurrent)
+		check_search_for_duplicates(check, view);
 	check_end_as_owner(&before);
 }
 
@@ -193,7 +213,7 @@ check_refresh(Check *check, RefreshMatViewStmt *refresh)
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_MATVIEW, RelationGetRelationName(view));
 	if (!refresh->skipData)
-		check_query_of_view(check, view);
+		check_queries_of_view(check, view, refresh->concurrent);
 	if (!refresh->skipData && !refresh->concurrent && check_index_builds != NULL)
 		(void) check_index_builds(check, (Node *) refresh);
 	table_close(view, NoLock);

@@ -1,6 +1,6 @@
 /*
  * key/bytes.c
- *		Variable sort keys of text ordered by its bytes, bytea, bit, inet and oidvector.
+ *		Variable sort keys of text ordered by its bytes, bytea, bit, inet and oidvector; of bytes as stored.
  */
 #include "postgres.h"
 
@@ -66,6 +66,14 @@ sort_key_append_bytea(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 	struct varlena *bytes = sort_key_detoast(key, value);
 
 	append_escaped(key, (uint8 *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+}
+
+/* The bytes of a value as they are stored, as many as every value of its type has. */
+void
+sort_key_append_image(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
+{
+	memcpy(sort_key_reserve(key, col->length), DatumGetPointer(value), col->length);
+	key->length += col->length;
 }
 
 /*

@@ -31,6 +31,7 @@ typedef enum SortKeyKind
 	/* fixed width, see fixed.h */
 	SORT_KEY_UINT8, /* bool, or "char", which compares unsigned */
 	SORT_KEY_INT16,
+	SORT_KEY_UINT16, /* the bytes of a value of two bytes, in a record image */
 	SORT_KEY_INT32,
 	SORT_KEY_UINT32,
 	SORT_KEY_INT64,
@@ -48,8 +49,8 @@ typedef enum SortKeyKind
 	SORT_KEY_TEXT,	 /* varlena */
 	SORT_KEY_BPCHAR, /* varlena; trailing blanks do not count */
 	SORT_KEY_NAME,	 /* Name */
-	SORT_KEY_BYTEA,
-	SORT_KEY_BIT, /* VarBit * */
+	SORT_KEY_BYTEA,	 /* also any varlena, in a record image */
+	SORT_KEY_BIT,	 /* VarBit * */
 	SORT_KEY_NUMERIC,
 	SORT_KEY_INET, /* inet or cidr */
 	SORT_KEY_OIDVECTOR,
@@ -57,9 +58,11 @@ typedef enum SortKeyKind
 	SORT_KEY_LTREE,
 	SORT_KEY_CITEXT,
 	SORT_KEY_JSONB_STRING, /* JsonbValue *, within a document */
+	SORT_KEY_IMAGE,		   /* pointer to `length` bytes, in a record image */
 	/* variable width, values that consist of other values, see components.h */
 	SORT_KEY_ARRAY,
-	SORT_KEY_RECORD, /* of a composite type */
+	SORT_KEY_RECORD,	   /* of a composite type */
+	SORT_KEY_RECORD_IMAGE, /* the same, by the bytes of its columns */
 	SORT_KEY_RANGE,
 	SORT_KEY_MULTIRANGE,
 	SORT_KEY_JSONB,
@@ -112,8 +115,8 @@ struct SortKeyColumn
 	SortKeyAppend guess;		   /* guess of values that are stored whole behind it; NULL: there is none */
 	Oid comparison;	  /* function that compares values that are stored whole; otherwise InvalidOid */
 	FmgrInfo compare; /* the comparison function, ready to be called */
-	int16 length;	  /* then: typlen and typbyval */
-	bool by_value;
+	int16 length;	  /* then, and of an image: typlen */
+	bool by_value;	  /* then: typbyval */
 };
 
 /* Are values stored whole, and compared as such? */
@@ -173,6 +176,7 @@ struct SortKeyComponents
 	 */
 	void (*follow)(SortKeyColumn *col);
 	TupleDesc desc;
+	int32 typmod; /* of the last record without a named type; -1: there was none */
 	Datum *values;
 	bool *isnull;
 

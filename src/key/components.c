@@ -8,6 +8,7 @@
 
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
+#include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/multirangetypes.h"
@@ -84,6 +85,24 @@ sort_key_append_array(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 /* ---------------------------------------------------------------- composite values */
 
 /*
+ * A record without a named type has a number, in its typmod, that says what its columns are.  The key is made
+ * for those of the plan's expression.
+ */
+static void
+check_columns(const SortKeyColumn *col, int32 typmod)
+{
+	SortKeyComponents *components = col->components;
+	TupleDesc found = lookup_rowtype_tupdesc(RECORDOID, typmod);
+
+	for (int i = 0; i < Max(components->desc->natts, found->natts); i++)
+		check_type(col,
+				   i < components->desc->natts ? TupleDescAttr(components->desc, i)->atttypid : InvalidOid,
+				   i < found->natts ? TupleDescAttr(found, i)->atttypid : InvalidOid);
+	ReleaseTupleDesc(found);
+	components->typmod = typmod;
+}
+
+/*
  * The columns, NULLs after all values.  Those that are NULL at the end are one byte: so it makes no
  * difference whether a column that is being added was known of already.
  */
@@ -99,6 +118,8 @@ sort_key_append_record(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 		col->components->follow(col);
 	record = (HeapTupleHeader) sort_key_unpack(key, col, value);
 	check_type(col, col->type, HeapTupleHeaderGetTypeId(record));
+	if (col->type == RECORDOID && HeapTupleHeaderGetTypMod(record) != components->typmod)
+		check_columns(col, HeapTupleHeaderGetTypMod(record));
 	tuple.t_len = HeapTupleHeaderGetDatumLength(record);
 	tuple.t_data = record;
 	count = components->ncolumns;

@@ -4,7 +4,8 @@
  *
  * A column's order is that of its operator's family for its base type (type_table.c); for types of text the
  * collation has a say too.  Arrays, ranges and composite types order by the default ordering of their
- * components, ranges by one of their own, and so are taken if these are.
+ * components, ranges by one of their own, and so are taken if these are.  In the order of record_image_ops
+ * all columns of composite types are taken, by their bytes.
  */
 #include "postgres.h"
 
@@ -44,15 +45,16 @@ decline_type(Oid type, Declined *why_not)
 							psprintf("type %s has no exact sort key", format_type_be(type)));
 }
 
-static bool describe_components(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not);
+static bool describe_components(Oid type, TupleDesc row, Oid collation, SortKeyColumn *col,
+								Declined *why_not);
 
 /*
- * Fills in how values of a base type become bytes; bytewise: whatever the collation.  Markers are those of
- * NULLs last.
+ * Fills in how values of a base type become bytes; row: see SortColumnSpec; bytewise: whatever the collation.
+ * Markers are those of NULLs last.
  */
 static bool
-describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation, SortKeyColumn *col,
-				Declined *why_not)
+describe_values(const SortKeyType *entry, Oid type, TupleDesc row, bool bytewise, Oid collation,
+				SortKeyColumn *col, Declined *why_not)
 {
 	TextOrder order = TEXT_BYTEWISE;
 	bool verified = false;
@@ -74,7 +76,7 @@ describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation
 	col->collation = order != TEXT_BYTEWISE ? collation : InvalidOid;
 	col->verified = verified;
 	col->uses_icu = col->append == sort_key_append_icu;
-	return describe_components(type, collation, col, why_not);
+	return describe_components(type, row, collation, col, why_not);
 }
 
 /* ---------------------------------------------------------------- components */
@@ -94,7 +96,7 @@ add_component_as(SortKeyColumn *col, const SortKeyType *entry, Oid type, bool by
 {
 	SortKeyColumn *component = &col->components->columns[col->components->ncolumns++];
 
-	if (!describe_values(entry, type, bytewise, collation, component, why_not))
+	if (!describe_values(entry, type, NULL, bytewise, collation, component, why_not))
 		return false;
 	component->self_marked = false;
 	component->value_marker = COMPONENT_VALUE;
@@ -129,6 +131,20 @@ add_component(SortKeyColumn *col, Oid type, Oid opfamily, Oid opcintype, Oid col
 									 format_type_be(type)));
 }
 
+/* Adds a component in the order of its bytes. */
+static bool
+add_image(SortKeyColumn *col, Form_pg_attribute att, Declined *why_not)
+{
+	const SortKeyType *entry = sort_key_find_image(att->attlen, att->attbyval);
+
+	if (entry == NULL)
+		return decline_type(att->atttypid, why_not);
+	if (!add_component_as(col, entry, att->atttypid, true, InvalidOid, why_not))
+		return false;
+	col->components->columns[col->components->ncolumns - 1].length = att->attlen;
+	return true;
+}
+
 static bool
 describe_elements(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 {
@@ -141,19 +157,22 @@ describe_elements(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not
 }
 
 bool
-sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not)
+sort_key_describe_record(Oid type, TupleDesc row, SortKeyColumn *col, Declined *why_not)
 {
 	TypeCacheEntry *typcache = lookup_type_cache(type, TYPECACHE_TUPDESC);
 	TupleDesc desc;
 	SortKeyComponents *components;
 
-	if (typcache->tupDesc == NULL)
-		elog(ERROR, "type %s is not composite", format_type_be(type));
-	desc = CreateTupleDescCopyConstr(typcache->tupDesc);
+	if (row == NULL)
+		row = typcache->tupDesc;
+	if (row == NULL)
+		return decline_type(type, why_not);
+	desc = CreateTupleDescCopyConstr(row);
 	components = create_components(col, desc->natts);
 	components->composite = typcache;
 	components->version = typcache->tupDesc_identifier;
 	components->desc = desc;
+	components->typmod = -1;
 	components->values = palloc(sizeof(Datum) * desc->natts);
 	components->isnull = palloc(sizeof(bool) * desc->natts);
 	for (int i = 0; i < desc->natts; i++)
@@ -162,7 +181,9 @@ sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not)
 
 		if (att->attisdropped)
 			continue;
-		if (!add_component(col, att->atttypid, InvalidOid, InvalidOid, att->attcollation, why_not))
+		if (!(col->kind == SORT_KEY_RECORD_IMAGE
+				  ? add_image(col, att, why_not)
+				  : add_component(col, att->atttypid, InvalidOid, InvalidOid, att->attcollation, why_not)))
 			return false;
 		components->columns[components->ncolumns - 1].attidx = i;
 	}
@@ -206,7 +227,7 @@ describe_jsonb(SortKeyColumn *col, Declined *why_not)
 
 /* What the values of a column are made of. */
 static bool
-describe_components(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
+describe_components(Oid type, TupleDesc row, Oid collation, SortKeyColumn *col, Declined *why_not)
 {
 	check_stack_depth();
 	switch (col->kind)
@@ -214,7 +235,8 @@ describe_components(Oid type, Oid collation, SortKeyColumn *col, Declined *why_n
 		case SORT_KEY_ARRAY:
 			return describe_elements(type, collation, col, why_not);
 		case SORT_KEY_RECORD:
-			return sort_key_describe_record(type, col, why_not);
+		case SORT_KEY_RECORD_IMAGE:
+			return sort_key_describe_record(type, row, col, why_not);
 		case SORT_KEY_RANGE:
 			return describe_range(type, col, why_not);
 		case SORT_KEY_MULTIRANGE:
@@ -286,7 +308,7 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 	if (entry == NULL)
 		return sort_key_find_type(type) == NULL ? decline_type(spec->type, why_not)
 												: decline_order(spec, why_not);
-	if (!describe_values(entry, type, bytewise, spec->collation, col, why_not))
+	if (!describe_values(entry, type, spec->row, bytewise, spec->collation, col, why_not))
 	{
 		if (col->components != NULL)
 			why_not->words = psprintf("type %s: %s", format_type_be(spec->type), why_not->words);

@@ -21,10 +21,11 @@ extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, De
 extern bool sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
 
 /*
- * Fills in the components of a composite type by the present catalogs, in CurrentMemoryContext.  False: a
- * component cannot be encoded exactly, and *why_not says why.
+ * Fills in the components of a composite type by the present catalogs, in CurrentMemoryContext, as the
+ * column's kind says; row: see SortColumnSpec.  False: a component cannot be encoded exactly, or the columns
+ * are not known, and *why_not says why.
  */
-extern bool sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not);
+extern bool sort_key_describe_record(Oid type, TupleDesc row, SortKeyColumn *col, Declined *why_not);
 
 /* Returns the width of a fixed key of these columns; 0: the key is variable. */
 extern int sort_key_fixed_width(int ncols, const SortKeyColumn *cols);

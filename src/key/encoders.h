@@ -13,6 +13,7 @@ extern void sort_key_append_bytea(SortKeyBuilder *key, SortKeyColumn *col, Datum
 extern void sort_key_append_bit(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_inet(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_oidvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_image(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
 /* numeric.c */
 extern void sort_key_append_numeric(SortKeyBuilder *key, SortKeyColumn *col, Datum value);

@@ -107,6 +107,7 @@ sort_key_store_fixed(const SortKeyColumn *col, Datum value, uint8 *dst)
 			*dst = DatumGetUInt8(value) ^ (uint8) col->flip;
 			break;
 		case SORT_KEY_INT16:
+		case SORT_KEY_UINT16:
 			sort_key_store16(dst, DatumGetUInt16(value) ^ (uint16) col->flip);
 			break;
 		case SORT_KEY_INT32:

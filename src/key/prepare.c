@@ -40,10 +40,10 @@ follow_type(SortKeyColumn *col)
 {
 	SortKeyComponents *before = col->components;
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(before));
-	SortKeyColumn now = {.type = col->type};
+	SortKeyColumn now = {.type = col->type, .kind = col->kind};
 	Declined why_not;
 
-	if (!sort_key_describe_record(col->type, &now, &why_not) || !goes_on(now.components, before) ||
+	if (!sort_key_describe_record(col->type, NULL, &now, &why_not) || !goes_on(now.components, before) ||
 		(now.verified && !col->verified))
 		report_altered(col->type);
 	for (int i = before->ncolumns; i < now.components->ncolumns; i++)
@@ -65,7 +65,7 @@ sort_key_prepare_column(SortKeyColumn *col)
 		col->enum_order = sort_key_enum_create(col->type);
 	if (sort_key_is_whole(col))
 		fmgr_info_cxt(col->comparison, &col->compare, CurrentMemoryContext);
-	if (col->kind == SORT_KEY_RECORD)
+	if (col->kind == SORT_KEY_RECORD || col->kind == SORT_KEY_RECORD_IMAGE)
 		col->components->follow = follow_type;
 	for (int i = 0; col->components != NULL && i < col->components->ncolumns; i++)
 		sort_key_prepare_column(&col->components->columns[i]);

@@ -3,13 +3,15 @@
  *		The one table of types: what becomes of the values of each, in which order.
  *
  * Only the default ordering of a type that is in the table counts, and the bytewise ones of text_pattern_ops
- * and bpchar_pattern_ops; and orders by operator classes of others whose comparison is one that is known.
+ * and bpchar_pattern_ops; that of record_image_ops, which asks nothing of the columns' types but how they are
+ * stored; and orders by operator classes of others whose comparison is one that is known.
  */
 #include "postgres.h"
 
 #include "access/nbtree.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_lsn.h"
 #include "utils/typcache.h"
@@ -78,6 +80,32 @@ static const SortKeyType made_types[] = {
 	{ANYMULTIRANGEOID, SORT_KEY_MULTIRANGE, 0, sort_key_append_multirange, true},
 };
 
+/* Composite values in the order of record_image_ops. */
+static const SortKeyType record_image = {RECORDOID, SORT_KEY_RECORD_IMAGE, 0, sort_key_append_record, true};
+
+/* Values by value, as PostgreSQL compares their Datums: the bytes of a number without a sign. */
+static const SortKeyType numbers[] = {
+	{InvalidOid, SORT_KEY_UINT8, 1},
+	{InvalidOid, SORT_KEY_UINT16, 2},
+	{InvalidOid, SORT_KEY_UINT32, 4},
+	{InvalidOid, SORT_KEY_UINT64, 8},
+};
+static const SortKeyType fixed_image = {InvalidOid, SORT_KEY_IMAGE, 0, sort_key_append_image};
+static const SortKeyType varlena_image = {InvalidOid, SORT_KEY_BYTEA, 0, sort_key_append_bytea};
+
+const SortKeyType *
+sort_key_find_image(int16 length, bool by_value)
+{
+	if (!by_value)
+		return length == -1 ? &varlena_image : length > 0 ? &fixed_image : NULL;
+	for (int i = 0; i < lengthof(numbers); i++)
+	{
+		if (numbers[i].width == length)
+			return &numbers[i];
+	}
+	return NULL;
+}
+
 static const SortKeyType *
 find_in(const SortKeyType *types, int count, Oid type)
 {
@@ -99,6 +127,8 @@ kind_of_made_type(Oid type)
 			return ANYENUMOID;
 		case TYPTYPE_COMPOSITE:
 			return RECORDOID;
+		case TYPTYPE_PSEUDO:
+			return type == RECORDOID ? RECORDOID : InvalidOid;
 		case TYPTYPE_RANGE:
 			return ANYRANGEOID;
 		case TYPTYPE_MULTIRANGE:
@@ -162,6 +192,8 @@ find_by_comparison(Oid type, Oid opfamily, Oid opcintype)
 	entry = sort_key_find_extension_type(function, &builtin);
 	if (entry != NULL)
 		return get_typlen(type) == -1 ? entry : NULL;
+	if (builtin == F_BTRECORDIMAGECMP)
+		return &record_image;
 	entry = find_compared_type(builtin);
 	return entry != NULL && is_stored_alike(type, entry->type) ? entry : NULL;
 }

@@ -16,4 +16,10 @@ extern const SortKeyType *sort_key_find_type(Oid type);
  */
 extern const SortKeyType *sort_key_find_order(Oid type, Oid opfamily, Oid opcintype, bool *bytewise);
 
+/*
+ * Returns the encoding of values of this typlen and typbyval in the order of their bytes, as record_image_ops
+ * compares columns; NULL: they are not compared.
+ */
+extern const SortKeyType *sort_key_find_image(int16 length, bool by_value);
+
 #endif /* GPUSORT_KEY_TYPE_TABLE_H */

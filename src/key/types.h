@@ -24,6 +24,7 @@ typedef struct SortColumnSpec
 {
 	AttrNumber attno; /* the column of the input */
 	Oid type;		  /* exprType of that column; domains are allowed */
+	TupleDesc row;	  /* of type record: the columns that all values have, if that is known; else NULL */
 	Oid sortop;		  /* ordering operator: '<' or '>' of a btree opfamily */
 	Oid collation;	  /* collation to sort by, or InvalidOid */
 	bool nulls_first;

@@ -309,6 +309,12 @@ stats_of_var_of_plan(Var *var, void *at)
 	return stats_of_source(&column);
 }
 
+const Node *
+column_source_of_plan(const Plan *plan, AttrNumber attno)
+{
+	return source_of_column(plan, attno, NIL).expr;
+}
+
 ColumnStats
 column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable)
 {

@@ -43,4 +43,7 @@ extern ColumnStats column_stats_of_plan(const Plan *plan, AttrNumber attno, List
  */
 extern bool column_sample_of_plan(const Plan *plan, AttrNumber attno, List *rtable, ColumnSample *sample);
 
+/* Returns the expression that computes this column of the plan's output, if it only passes through others. */
+extern const Node *column_source_of_plan(const Plan *plan, AttrNumber attno);
+
 #endif /* GPUSORT_PLAN_COLUMN_STATS_H */

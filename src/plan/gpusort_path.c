@@ -82,8 +82,11 @@ find_member(const PathKey *pathkey, const Path *input, int column)
 static SortColumnSpec
 column_spec(const PathKey *pathkey, const Path *input, int column, const EquivalenceMember *member)
 {
+	const Node *expr = list_nth(input->pathtarget->exprs, column);
+
 	return (SortColumnSpec){.attno = column + 1,
-							.type = exprType(list_nth(input->pathtarget->exprs, column)),
+							.type = exprType(expr),
+							.row = sort_plan_row(expr),
 							.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
 							.collation = pathkey->pk_eclass->ec_collation,
 							.nulls_first = pathkey->pk_nulls_first};

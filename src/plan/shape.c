@@ -121,6 +121,7 @@ class_of(const SortColumnSpec *column, Oid type)
 			return KEY_TEXT;
 		case JSONBOID:
 		case TSVECTOROID:
+		case RECORDOID:
 			return KEY_MADE;
 		default:
 			if (is_made_of_others(type))

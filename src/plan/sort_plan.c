@@ -5,11 +5,13 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
 #include "base/pg_compat.h"
+#include "plan/column_stats.h"
 #include "plan/devices.h"
 #include "plan/sort_plan.h"
 
@@ -20,7 +22,8 @@ enum
 	PRIVATE_RESTARTABLE, /* Integer */
 	PRIVATE_EXPECTED,	 /* a Const: the bytes of a SortExpected */
 	PRIVATE_UNUSED,		 /* list of ints, attnos of the input */
-	PRIVATE_BESIDE		 /* Integer */
+	PRIVATE_BESIDE,		 /* Integer */
+	PRIVATE_ROWS		 /* list of the sort columns' row_of_types */
 };
 
 static const CustomScanMethods *node_methods;
@@ -120,6 +123,83 @@ find_unused_columns(List *targetlist, List *input, const SortPlanOptions *option
 	return unused;
 }
 
+/* ---------------------------------------------------------------- records without a named type */
+
+/* Does the expression make a record of which it alone says what columns there are? */
+static bool
+makes_row(const Node *expr)
+{
+	return IsA(expr, RowExpr) && ((const RowExpr *) expr)->row_typeid == RECORDOID;
+}
+
+TupleDesc
+sort_plan_row(const Node *expr)
+{
+	return expr != NULL && makes_row(expr) ? ExecTypeFromExprList(((const RowExpr *) expr)->args) : NULL;
+}
+
+/*
+ * The expression that makes the records of a sort column; NULL: that is not known, or they have a named type.
+ */
+static const Node *
+row_of_column(const Plan *input, AttrNumber attno)
+{
+	const TargetEntry *column = list_nth_node(TargetEntry, input->targetlist, attno - 1);
+	const Node *source;
+
+	if (exprType((Node *) column->expr) != RECORDOID)
+		return NULL;
+	source = column_source_of_plan(input, attno);
+	return makes_row(source) ? source : NULL;
+}
+
+/* The same with NULLs in place of the values: what the node below computes is none of the plan's concern. */
+static Node *
+row_of_types(const Node *row)
+{
+	RowExpr *types = makeNode(RowExpr);
+	ListCell *cell;
+
+	types->row_typeid = RECORDOID;
+	foreach(cell, ((const RowExpr *) row)->args)
+	{
+		const Node *value = lfirst(cell);
+
+		types->args =
+			lappend(types->args, makeNullConst(exprType(value), exprTypmod(value), exprCollation(value)));
+	}
+	return (Node *) types;
+}
+
+/* One for each sort column; NIL: all are NULL. */
+static List *
+rows_of_types(const Sort *sort)
+{
+	List *rows = NIL;
+	bool any = false;
+
+	for (int i = 0; i < sort->numCols; i++)
+	{
+		const Node *row = row_of_column(sort->plan.lefttree, sort->sortColIdx[i]);
+
+		rows = lappend(rows, row != NULL ? row_of_types(row) : NULL);
+		any |= row != NULL;
+	}
+	return any ? rows : NIL;
+}
+
+/* What is known of a sort column's records. */
+static TupleDesc
+row_of_sort_column(const Plan *plan, const Sort *sort, int column)
+{
+	List *rows;
+
+	if (!IsA(plan, CustomScan))
+		return sort_plan_row(row_of_column(plan->lefttree, sort->sortColIdx[column]));
+	rows = list_nth(((const CustomScan *) plan)->custom_private, PRIVATE_ROWS);
+	return rows != NIL ? sort_plan_row(list_nth(rows, column)) : NULL;
+}
+
 /* ---------------------------------------------------------------- making nodes */
 
 List *
@@ -173,9 +253,11 @@ make_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 	columns->sortOperators = sort->sortOperators;
 	columns->collations = sort->collations;
 	columns->nullsFirst = sort->nullsFirst;
-	return list_make5(columns, makeInteger(options->restartable), expected_to_node(&options->expected),
-					  find_unused_columns(targetlist, sort->plan.targetlist, options),
-					  makeInteger(options->beside));
+	return lappend(list_make5(columns, makeInteger(options->restartable),
+							  expected_to_node(&options->expected),
+							  find_unused_columns(targetlist, sort->plan.targetlist, options),
+							  makeInteger(options->beside)),
+				   rows_of_types(sort));
 }
 
 /* What a GpuSort can do besides. */
@@ -272,6 +354,7 @@ sort_plan_columns(const Plan *plan, int *ncolumns)
 	for (int i = 0; i < *ncolumns; i++)
 		columns[i] = (SortColumnSpec){.attno = sort->sortColIdx[i],
 									  .type = column_type(plan, sort->sortColIdx[i]),
+									  .row = row_of_sort_column(plan, sort, i),
 									  .sortop = sort->sortOperators[i],
 									  .collation = sort->collations[i],
 									  .nulls_first = sort->nullsFirst[i]};

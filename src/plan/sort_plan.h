@@ -86,6 +86,12 @@ extern bool sort_plan_is_feed(const Plan *plan);
 /* Returns the sort columns of a GpuSort, a GpuSortFeed or a Sort, in a palloc'd array. */
 extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
 
+/*
+ * Returns the columns of the records without a named type that the expression makes, which may be NULL; NULL:
+ * it makes none, or is not known to.
+ */
+extern TupleDesc sort_plan_row(const Node *expr);
+
 /* Returns options.restartable. */ extern bool sort_plan_is_restartable(const CustomScan *plan);
 
 /*
