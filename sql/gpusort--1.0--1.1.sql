@@ -48,6 +48,12 @@ BEGIN
 		LANGUAGE C STRICT VOLATILE;
 	END IF;
 
+	IF pg_catalog.to_regprocedure('gpusort_stat_get_cluster_sorts()') IS NULL THEN
+		CREATE FUNCTION gpusort_stat_get_cluster_sorts() RETURNS bigint
+		AS 'MODULE_PATHNAME'
+		LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+	END IF;
+
 	DROP VIEW IF EXISTS pg_stat_gpusort;
 	IF NOT EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure('gpusort_stat_get()') AND 'corrections' OPERATOR(pg_catalog.=) ANY (proargnames)) THEN
 		DROP FUNCTION IF EXISTS gpusort_stat_get();
@@ -58,7 +64,10 @@ BEGIN
 		AS 'MODULE_PATHNAME'
 		LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 3;
 	END IF;
-	CREATE VIEW pg_stat_gpusort AS SELECT s.*, p.setting IS NOT NULL AS preloaded FROM gpusort_stat_get() AS s, gpusort_preloaded() AS p;
+	CREATE VIEW pg_stat_gpusort AS
+	SELECT s.*, p.setting IS NOT NULL AS preloaded,
+		CASE WHEN s.device OPERATOR(pg_catalog.=) 'postgresql' THEN gpusort_stat_get_cluster_sorts() END AS cluster_sorts
+	FROM gpusort_stat_get() AS s, gpusort_preloaded() AS p;
 	GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
 
 	IF pg_catalog.to_regprocedure('gpusort_stat_reset()') IS NULL THEN
@@ -105,6 +114,7 @@ COMMENT ON COLUMN pg_stat_gpusort.declined IS 'sorts in plans that are left to P
 COMMENT ON COLUMN pg_stat_gpusort.declined_reasons IS 'number of declined sorts for each reason';
 COMMENT ON COLUMN pg_stat_gpusort.stats_reset IS 'time at which the counters were last reset';
 COMMENT ON COLUMN pg_stat_gpusort.preloaded IS 'whether a setting loads gpusort into new sessions of this role in this database (gpusort_preloaded())';
+COMMENT ON COLUMN pg_stat_gpusort.cluster_sorts IS 'tables whose rows CLUSTER or REPACK sorts because of gpusort, instead of fetching them by the index';
 
 COMMENT ON FUNCTION gpusort_stat_reset() IS 'resets all counters of pg_stat_gpusort to zero';
 

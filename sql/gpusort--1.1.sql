@@ -52,7 +52,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 3;
 
-CREATE VIEW pg_stat_gpusort AS SELECT s.*, p.setting IS NOT NULL AS preloaded FROM gpusort_stat_get() AS s, gpusort_preloaded() AS p;
+CREATE FUNCTION gpusort_stat_get_cluster_sorts() RETURNS bigint
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW pg_stat_gpusort AS
+SELECT s.*, p.setting IS NOT NULL AS preloaded,
+	CASE WHEN s.device OPERATOR(pg_catalog.=) 'postgresql' THEN gpusort_stat_get_cluster_sorts() END AS cluster_sorts
+FROM gpusort_stat_get() AS s, gpusort_preloaded() AS p;
 GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
 
 COMMENT ON VIEW pg_stat_gpusort IS
@@ -73,6 +80,7 @@ COMMENT ON COLUMN pg_stat_gpusort.declined IS 'sorts in plans that are left to P
 COMMENT ON COLUMN pg_stat_gpusort.declined_reasons IS 'number of declined sorts for each reason';
 COMMENT ON COLUMN pg_stat_gpusort.stats_reset IS 'time at which the counters were last reset';
 COMMENT ON COLUMN pg_stat_gpusort.preloaded IS 'whether a setting loads gpusort into new sessions of this role in this database (gpusort_preloaded())';
+COMMENT ON COLUMN pg_stat_gpusort.cluster_sorts IS 'tables whose rows CLUSTER or REPACK sorts because of gpusort, instead of fetching them by the index';
 
 CREATE FUNCTION gpusort_stat_reset() RETURNS void
 AS 'MODULE_PATHNAME'

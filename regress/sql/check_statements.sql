@@ -73,7 +73,7 @@ ANALYZE said_parts, said_view;
 SELECT statement, c.* FROM unnest(ARRAY['CREATE INDEX ON said (k)', 'ALTER TABLE said ADD PRIMARY KEY (id), ADD COLUMN x int, ADD CONSTRAINT u UNIQUE (t, k)',
 	'ALTER TABLE said ADD EXCLUDE USING btree (k WITH =)', 'ALTER TABLE said_parts ADD PRIMARY KEY (a)', 'REINDEX TABLE said', 'REINDEX INDEX said_t', 'REINDEX INDEX CONCURRENTLY said_hash', 'REINDEX TABLE said_parts',
 	'REINDEX INDEX said_parts_t', 'REFRESH MATERIALIZED VIEW said_view', 'REFRESH MATERIALIZED VIEW CONCURRENTLY said_view', 'VACUUM (FULL) said_parts', 'VACUUM FULL said, said_view', 'REINDEX TABLE pg_depend']) AS statement, said_of(statement) AS c;
--- A table's own sort; it is read by the index, as long as nobody forbids that.
+-- A table's own sort: because of gpusort; or PostgreSQL's, if nobody may read it by the index.
 SELECT 'CLUSTER' AS statement, c.* FROM said_of('CLUSTER said USING said_t') AS c;
 SET enable_indexscan = off;
 -- REPACK is new in 19: earlier versions are asked for the statement that rebuilds the same.

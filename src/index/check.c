@@ -28,6 +28,7 @@
 #include "index/check.h"
 #include "index/no_workers.h"
 #include "index/takeover.h"
+#include "plan/cluster.h"
 
 /* ---------------------------------------------------------------- tables */
 
@@ -251,22 +252,45 @@ clustering_index(Relation heap, const char *name)
 						   RelationGetRelationName(heap))));
 }
 
+/* Sorted because of gpusort, or by PostgreSQL's choice, or read by the index. */
+static void
+put_cluster_sort(Check *check, const char *sort_key, bool sorts, const ClusterChoice *choice)
+{
+	CheckedSort sort = {.sort_key = sort_key,
+						.why_not = "the statement sorts the table's rows itself",
+						.expected_ms = choice->sort_ms,
+						.postgres_ms = choice->index_ms};
+
+	if (sorts)
+		sort.how = check_how_within(1, maintenance_work_mem);
+	else
+		sort.why_not = choice->why_not.words;
+	if (choice->by_us)
+	{
+		sort.why_not = NULL;
+		sort.replaced = "an index scan";
+	}
+	if (sorts || sort.why_not != NULL)
+		check_put(check, &sort);
+}
+
 /* The sort of a table's rows, which is inside of the statement; or they are read by the index. */
 static void
 check_sort_by_index(Check *check, Oid table, Oid index_oid)
 {
 	Relation heap = table_open(table, AccessShareLock);
 	Relation index = index_open(index_oid, AccessShareLock);
-	CheckedSort sort = {.why_not = "the statement sorts the table's rows itself",
-						.how = check_how_within(1, maintenance_work_mem),
-						.expected_ms = -1,
-						.postgres_ms = -1};
+	const char *sort_key = psprintf("%s: %s", RelationGetRelationName(heap), index_key_in_words(index));
 	OwnersRights before;
 	bool as_owner = begin_as_owner(&before, heap);
+	ClusterChoice choice;
 
-	sort.sort_key = psprintf("%s: %s", RelationGetRelationName(heap), index_key_in_words(index));
-	if (index->rd_rel->relam == BTREE_AM_OID && plan_cluster_use_sort(table, index_oid))
-		check_put(check, &sort);
+	if (index->rd_rel->relam == BTREE_AM_OID)
+	{
+		bool sorts = cluster_would_sort(table, index_oid, &choice);
+
+		put_cluster_sort(check, sort_key, sorts, &choice);
+	}
 	if (as_owner)
 		check_end_as_owner(&before);
 	index_close(index, NoLock);

@@ -22,6 +22,7 @@
 #include "monitor/counters.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stat_get);
+PG_FUNCTION_INFO_V1(gpusort_stat_get_cluster_sorts);
 PG_FUNCTION_INFO_V1(gpusort_stat_get_queue);
 PG_FUNCTION_INFO_V1(gpusort_stat_reset);
 
@@ -47,6 +48,7 @@ typedef struct Counters
 {
 	DeviceCounters devices[DEVICES];
 	uint64 declined[DECLINED_REASONS];
+	uint64 cluster_sorts;
 	TimestampTz reset_at;
 } Counters;
 
@@ -175,6 +177,12 @@ stats_count_declined(DeclinedReason reason)
 	count_one(&memory->counters.declined[reason]);
 }
 
+void
+stats_count_cluster_sort(void)
+{
+	count_one(&memory->counters.cluster_sorts);
+}
+
 /* ---------------------------------------------------------------- functions */
 
 static Counters
@@ -288,6 +296,12 @@ gpusort_stat_get(PG_FUNCTION_ARGS)
 		put_device(result, device_names[i], &counters.devices[i], counters.reset_at);
 	put_postgresql(result, &counters);
 	return (Datum) 0;
+}
+
+Datum
+gpusort_stat_get_cluster_sorts(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(read_counters().cluster_sorts);
 }
 
 /* One row a device that has a queue, which is the last one alone. */

@@ -32,4 +32,7 @@ extern void stats_count_wait(const char *device, double milliseconds, bool admit
 /* Counts a sort of a plan, or a build of an index, that is left to PostgreSQL. */
 extern void stats_count_declined(DeclinedReason reason);
 
+/* Counts a table that CLUSTER sorts because of gpusort, instead of fetching its rows by the index. */
+extern void stats_count_cluster_sort(void);
+
 #endif /* GPUSORT_MONITOR_COUNTERS_H */

@@ -22,6 +22,7 @@
 #include "base/guc.h"
 #include "base/pg_compat.h"
 #include "plan/choice.h"
+#include "plan/cluster.h"
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
 #include "plan/likely_rows.h"
@@ -208,4 +209,5 @@ planner_install_hooks(void)
 	create_upper_paths_hook = gpusort_create_upper_paths;
 	prev_planner_hook = planner_hook;
 	planner_hook = gpusort_planner;
+	cluster_install_hook();
 }
