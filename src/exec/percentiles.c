@@ -11,6 +11,7 @@
 
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/fmgrprotos.h"
@@ -26,9 +27,11 @@ typedef struct PercentileCall
 {
 	bool continuous;
 	bool is_array;
-	int n; /* fractions */
+	Oid type; /* of a value, which the column's type may only be the bytes of */
+	int n;	  /* fractions */
 	const float8 *fractions;
-	int first; /* the first of the call's fractions among all */
+	float8 least; /* of them */
+	int first;	  /* the first of the call's fractions among all */
 } PercentileCall;
 
 /* A value that is needed: for fraction i, place 2 i is the value below it, place 2 i + 1 the one above. */
@@ -41,7 +44,6 @@ typedef struct Pick
 struct Percentiles
 {
 	AttrNumber column;
-	Oid type; /* of a value */
 	int16 length;
 	bool byval;
 	char align;
@@ -68,6 +70,7 @@ init_call(PercentileCall *call, const Aggref *aggref, int first)
 
 	call->continuous = agg_input_kind(aggref) == AGG_INPUT_PERCENTILE_CONT;
 	call->is_array = fractions->consttype != FLOAT8OID;
+	call->type = exprType((Node *) linitial_node(TargetEntry, aggref->args)->expr);
 	call->first = first;
 	if (call->is_array)
 	{
@@ -84,6 +87,9 @@ init_call(PercentileCall *call, const Aggref *aggref, int first)
 		call->n = 1;
 		call->fractions = fraction;
 	}
+	call->least = 1;
+	for (int i = 0; i < call->n; i++)
+		call->least = Min(call->least, call->fractions[i]);
 }
 
 Percentiles *
@@ -95,8 +101,8 @@ percentiles_create(List *calls, TupleDesc rows, PlanState *node)
 	ListCell *cell;
 
 	percentiles->column = agg_input_compared(first).attnos[0];
-	percentiles->type = TupleDescAttr(rows, percentiles->column - 1)->atttypid;
-	get_typlenbyvalalign(percentiles->type, &percentiles->length, &percentiles->byval, &percentiles->align);
+	get_typlenbyvalalign(TupleDescAttr(rows, percentiles->column - 1)->atttypid, &percentiles->length,
+						 &percentiles->byval, &percentiles->align);
 	percentiles->filter = ExecInitQual(first->aggfilter != NULL ? list_make1(first->aggfilter) : NIL, node);
 	percentiles->calls = palloc(sizeof(PercentileCall) * list_length(calls));
 	foreach(cell, calls)
@@ -211,8 +217,7 @@ first_needed(const Percentiles *percentiles, int64 n)
 	{
 		const PercentileCall *call = &percentiles->calls[c];
 
-		for (int i = 0; i < call->n; i++)
-			first = Min(first, position_below(call, call->fractions[i], n));
+		first = Min(first, position_below(call, call->least, n));
 	}
 	return first;
 }
@@ -282,7 +287,7 @@ result_of_fraction(const Percentiles *percentiles, const PercentileCall *call, i
 	position = call->fractions[i] * (float8) (percentiles->n - 1);
 	if (floor(position) == ceil(position))
 		return values[0];
-	return interpolate(percentiles->type, values[0], values[1], position - floor(position));
+	return interpolate(call->type, values[0], values[1], position - floor(position));
 }
 
 Datum
@@ -302,7 +307,7 @@ percentiles_result(const Percentiles *percentiles, int number, bool *isnull)
 		results[i] = result_of_fraction(percentiles, call, i);
 	result = results[0];
 	if (call->is_array)
-		result = PointerGetDatum(construct_array(results, call->n, percentiles->type, percentiles->length,
+		result = PointerGetDatum(construct_array(results, call->n, call->type, percentiles->length,
 												 percentiles->byval, percentiles->align));
 	MemoryContextSwitchTo(old);
 	return result;

@@ -258,6 +258,14 @@ filter_supported(const Aggref *call)
 	return !contain_volatile_functions(filter) && !contain_subplans(filter);
 }
 
+/* Constants are no column of the rows. */
+static bool
+ordered_set_supported(const Aggref *call)
+{
+	return !IsA(linitial_node(TargetEntry, call->args)->expr, Const) && filter_supported(call) &&
+		   OidIsValid(picking_aggregate(call->aggtype));
+}
+
 bool
 agg_input_serves(const Aggref *call)
 {
@@ -268,11 +276,10 @@ agg_input_serves(const Aggref *call)
 		case AGG_INPUT_FIRST:
 			return filter_supported(call);
 		case AGG_INPUT_MODE:
-			return filter_supported(call) && OidIsValid(picking_aggregate(call->aggtype));
+			return ordered_set_supported(call);
 		case AGG_INPUT_PERCENTILE_CONT:
 		case AGG_INPUT_PERCENTILE_DISC:
-			return filter_supported(call) && OidIsValid(picking_aggregate(call->aggtype)) &&
-				   fractions_supported(call);
+			return ordered_set_supported(call) && fractions_supported(call);
 		default:
 			return false;
 	}
