@@ -15,10 +15,10 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
+#include "exec/explained_plan.h"
 #include "exec/gpusort_state.h"
 #include "exec/group_above.h"
 #include "exec/limit_above.h"
-#include "exec/node_agg_input.h"
 #include "exec/node_gpusort.h"
 #include "plan/sort_plan.h"
 
@@ -118,13 +118,14 @@ tell_sorts(PlanState *node, void *arg)
 	LimitState *limit = limit_for(node, arg);
 	LimitAbove here = {.parent = node, .limit = limit};
 
-	agg_input_explain_calls(node);
 	if (node_is_gpusort(node))
 	{
 		((GpuSortState *) node)->limit = may_bound(limit, node, arg) ? limit : NULL;
 		((GpuSortState *) node)->group_above = group_above_find(((const LimitAbove *) arg)->parent, node);
 	}
-	return planstate_tree_walker(node, tell_sorts, &here);
+	(void) planstate_tree_walker(node, tell_sorts, &here);
+	explained_plan_set(node, ((const LimitAbove *) arg)->parent);
+	return false;
 }
 
 /* ---------------------------------------------------------------- the hook */

@@ -638,15 +638,3 @@ const CustomScanMethods gpuagginput_scan_methods = {
 	.CustomName = GPUAGGINPUT_NODE_NAME,
 	.CreateCustomScanState = create_agg_input_state,
 };
-
-/* ---------------------------------------------------------------- the Agg above */
-
-/* The plan may be cached, so a copy is changed; the executor has made all that it needs of the Agg. */
-void
-agg_input_explain_calls(PlanState *node)
-{
-	const Plan *input = node->plan->lefttree;
-
-	if (IsA(node, AggState) && input != NULL && agg_input_is(input))
-		node->plan = &agg_input_explained((const CustomScan *) input, (const Agg *) node->plan)->plan;
-}

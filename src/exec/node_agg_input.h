@@ -7,13 +7,9 @@
 
 #include "postgres.h"
 
-#include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
 /* Methods of the node, to be registered under its name. */
 extern const CustomScanMethods gpuagginput_scan_methods;
-
-/* If the node is the Agg above a GpuAggInput, makes EXPLAIN print the calls that the query has. */
-extern void agg_input_explain_calls(PlanState *node);
 
 #endif /* GPUSORT_EXEC_NODE_AGG_INPUT_H */
