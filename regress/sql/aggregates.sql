@@ -37,6 +37,7 @@ SELECT check_aggregates('SELECT mode() WITHIN GROUP (ORDER BY few), current_sett
 SET gpusort.mode = force;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY f DESC), mode() WITHIN GROUP (ORDER BY f DESC), max(big) FROM r GROUP BY g HAVING percentile_disc(0.1) WITHIN GROUP (ORDER BY f DESC) > 1;
 EXPLAIN (COSTS OFF) SELECT count(DISTINCT few), sum(DISTINCT few) FROM r;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT g, mode() WITHIN GROUP (ORDER BY few), min(id) FROM r GROUP BY g ORDER BY 2 LIMIT 3;
 CREATE FUNCTION plan_of(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
@@ -93,6 +94,19 @@ SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FILTER (WHERE 1 / (few -
 RESET gpusort.mode;
 SELECT check_aggregates('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 100 / few) FILTER (WHERE few <> 0) FROM r', 0) AS filtered_out;
 
+-- Constants; types of the same bytes; columns that are constant, or among the groups.
+CREATE DOMAIN share AS float8;
+SELECT query, check_aggregates(query, taken) AS result FROM (VALUES ('SELECT g, mode() WITHIN GROUP (ORDER BY ''x''::text), percentile_disc(0.1) WITHIN GROUP (ORDER BY few) FROM r GROUP BY g', 1), ('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY 7) FROM r GROUP BY g', 0),
+	('SELECT count(DISTINCT 1), count(DISTINCT few) FROM r', 1), ('SELECT percentile_cont(0.3) WITHIN GROUP (ORDER BY x) FROM (SELECT f::share AS x FROM r) AS s', 1), ('SELECT percentile_cont(''{0.3,0.5}''::float8[]) WITHIN GROUP (ORDER BY x), percentile_disc(''{1}''::float8[]) WITHIN GROUP (ORDER BY x) FROM (SELECT f::share AS x FROM r OFFSET 0) AS s', 1),
+	('SELECT percentile_disc(''{0.5}''::float8[]) WITHIN GROUP (ORDER BY v::text) = ARRAY[''a''::text], percentile_disc(''{0.5}''::float8[]) WITHIN GROUP (ORDER BY v) = ARRAY[''a''::varchar] FROM r', 1), ('SELECT percentile_disc(''{0.5,0.1}''::float8[]) WITHIN GROUP (ORDER BY (few - 100)::oid) FROM r', 1)) AS q (query, taken);
+-- Workers get the plan of the node below a Gather.
+SELECT set_config(CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'debug_parallel_query' ELSE 'force_parallel_mode' END, 'on', false) AS debug_parallel;
+SET gpusort.mode = force;
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM (SELECT few FROM r ORDER BY few OFFSET 0) AS s;
+SET gpusort.mode = off;
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM (SELECT few FROM r ORDER BY few OFFSET 0) AS s;
+RESET gpusort.mode;
+SELECT set_config(CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'debug_parallel_query' ELSE 'force_parallel_mode' END, 'off', false) AS debug_parallel;
 -- Runs in files, and several processes.
 SET work_mem = '64kB';
 SET gpusort.work_mem = '64kB';
@@ -136,6 +150,9 @@ CREATE TABLE many AS SELECT i AS id, noise(i) AS k, i % 50 AS g FROM generate_se
 ANALYZE many;
 EXPLAIN (COSTS OFF) SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many GROUP BY g;
 EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many WHERE id < 100;
+-- An index has the greatest value at once.
+CREATE INDEX ON many (k);
+SELECT nodes('SELECT max(DISTINCT k) FROM many', '(GpuSort)') AS sorts_for_greatest, nodes('SELECT g, count(DISTINCT k) FROM many GROUP BY g', '(GpuSort)') AS sorts_for_numbers;
 SELECT coalesce(reason, 'taken') AS sort FROM gpusort_check('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), rank(5) WITHIN GROUP (ORDER BY id) FROM many GROUP BY g') ORDER BY 1;
 RESET gpusort.mode;
 

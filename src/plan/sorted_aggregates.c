@@ -66,10 +66,22 @@ arguments_supported(const Aggref *call)
 	return true;
 }
 
+/* The clauses that are no constants. */
+static int
+number_of_columns(const Aggref *call)
+{
+	int n = 0;
+	ListCell *cell;
+
+	foreach(cell, agg_input_clauses(call))
+		n += IsA(get_sortgroupclause_expr(lfirst(cell), call->args), Const) ? 0 : 1;
+	return n;
+}
+
 static bool
 is_longer(const Aggref *call, const Aggref *longest)
 {
-	return longest == NULL || list_length(agg_input_clauses(call)) > list_length(agg_input_clauses(longest));
+	return longest == NULL || number_of_columns(call) > number_of_columns(longest);
 }
 
 /* The call whose order is the longest one; NULL: there is none. */
@@ -156,7 +168,7 @@ sorted_aggregates_order(PlannerInfo *root, const Path *input)
 
 	if (!root->parse->hasAggs || root->parse->groupingSets != NIL ||
 		list_length(groups) < list_length(root->group_pathkeys) ||
-		(groups == NIL && processed_group_clause(root) != NIL))
+		list_length(groups) < list_length(processed_group_clause(root)))
 		return order;
 	longest = longest_order(root);
 	if (longest == NULL)
@@ -164,7 +176,8 @@ sorted_aggregates_order(PlannerInfo *root, const Path *input)
 	order.pathkeys =
 		add_pathkeys(list_copy(groups),
 					 make_pathkeys_for_sortclauses(root, agg_input_clauses(longest), longest->args));
-	if (list_length(order.pathkeys) == list_length(groups))
+	/* if some columns are constant, or equal to others, agg_input_take would not find them all */
+	if (list_length(order.pathkeys) < list_length(groups) + Max(number_of_columns(longest), 1))
 		return (AggregateOrder){.pathkeys = NIL};
 	order.computed = computed_arguments(longest, input->pathtarget);
 	order.one_of_equal = one_of_equal_is_enough(root, longest);

@@ -376,6 +376,13 @@ group_columns_of(const Chain *chain)
 
 /* ---------------------------------------------------------------- sorts within aggregates */
 
+/* Does an Agg form the groups, rather than an index, or another server? */
+static bool
+groups_by_agg(const Path *path)
+{
+	return IsA(path_below_projection(path), AggPath);
+}
+
 /* Are there groups, and does the path have their rows one after the other without a sort? */
 static bool
 groups_come_in_order(const PlannerInfo *root, const Path *path, const RelOptInfo *input_rel)
@@ -414,7 +421,8 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 	if (order.pathkeys == NIL || cheapest == NULL || !sort_may_be_offered(sort->input, order.pathkeys))
 		return false;
 	/* rows in the order of the groups by an index are sorted in small parts */
-	if (gpusort_mode != GPUSORT_MODE_FORCE && groups_come_in_order(sort->root, cheapest, input_rel))
+	if (gpusort_mode != GPUSORT_MODE_FORCE &&
+		(!groups_by_agg(cheapest) || groups_come_in_order(sort->root, cheapest, input_rel)))
 		return false;
 	sort->partial = partial_for_aggregates(sort->root, input_rel, &order);
 	sort->input = sorted_aggregates_input(sort->root, sort->input, order.computed);
