@@ -99,6 +99,8 @@ CREATE DOMAIN share AS float8;
 SELECT query, check_aggregates(query, taken) AS result FROM (VALUES ('SELECT g, mode() WITHIN GROUP (ORDER BY ''x''::text), percentile_disc(0.1) WITHIN GROUP (ORDER BY few) FROM r GROUP BY g', 1), ('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY 7) FROM r GROUP BY g', 0),
 	('SELECT count(DISTINCT 1), count(DISTINCT few) FROM r', 1), ('SELECT percentile_cont(0.3) WITHIN GROUP (ORDER BY x) FROM (SELECT f::share AS x FROM r) AS s', 1), ('SELECT percentile_cont(''{0.3,0.5}''::float8[]) WITHIN GROUP (ORDER BY x), percentile_disc(''{1}''::float8[]) WITHIN GROUP (ORDER BY x) FROM (SELECT f::share AS x FROM r OFFSET 0) AS s', 1),
 	('SELECT percentile_disc(''{0.5}''::float8[]) WITHIN GROUP (ORDER BY v::text) = ARRAY[''a''::text], percentile_disc(''{0.5}''::float8[]) WITHIN GROUP (ORDER BY v) = ARRAY[''a''::varchar] FROM r', 1), ('SELECT percentile_disc(''{0.5,0.1}''::float8[]) WITHIN GROUP (ORDER BY (few - 100)::oid) FROM r', 1)) AS q (query, taken);
+-- Groups by a constant, without rows.
+SELECT check_aggregates('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY few), count(*) FROM r WHERE g = -7 GROUP BY g', NULL) AS no_group, check_aggregates('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY few), count(*) FROM r WHERE g = 7 GROUP BY g', NULL) AS one_group;
 -- Workers get the plan of the node below a Gather.
 SELECT set_config(CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'debug_parallel_query' ELSE 'force_parallel_mode' END, 'on', false) AS debug_parallel;
 SET gpusort.mode = force;
@@ -150,6 +152,8 @@ CREATE TABLE many AS SELECT i AS id, noise(i) AS k, i % 50 AS g FROM generate_se
 ANALYZE many;
 EXPLAIN (COSTS OFF) SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many GROUP BY g;
 EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many WHERE id < 100;
+-- Not where a filter leaves few of them.
+SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FILTER (WHERE id < 100) FROM many', '(GpuSort)') AS few, nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FILTER (WHERE id > 100) FROM many', '(GpuSort)') AS most;
 -- An index has the greatest value at once.
 CREATE INDEX ON many (k);
 SELECT nodes('SELECT max(DISTINCT k) FROM many', '(GpuSort)') AS sorts_for_greatest, nodes('SELECT g, count(DISTINCT k) FROM many GROUP BY g', '(GpuSort)') AS sorts_for_numbers;

@@ -17,9 +17,13 @@
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
 
+#include "base/guc.h"
 #include "base/pg_compat.h"
 #include "plan/agg_input.h"
 #include "plan/sorted_aggregates.h"
+
+/* The share of the rows that must pass a filter. */
+#define LEAST_SHARE 0.5
 
 /* ---------------------------------------------------------------- which aggregate */
 
@@ -66,6 +70,14 @@ arguments_supported(const Aggref *call)
 	return true;
 }
 
+/* Does the Agg sort about as many rows as come?  Fewer ones it sorts sooner than all of them are sorted. */
+static bool
+sorts_most_rows(PlannerInfo *root, const Aggref *call)
+{
+	return call->aggfilter == NULL || gpusort_mode == GPUSORT_MODE_FORCE ||
+		   clause_selectivity(root, (Node *) call->aggfilter, 0, JOIN_INNER, NULL) >= LEAST_SHARE;
+}
+
 /* The clauses that are no constants. */
 static int
 number_of_columns(const Aggref *call)
@@ -86,7 +98,7 @@ is_longer(const Aggref *call, const Aggref *longest)
 
 /* The call whose order is the longest one; NULL: there is none. */
 static const Aggref *
-longest_order(const PlannerInfo *root)
+longest_order(PlannerInfo *root)
 {
 	const Aggref *longest = NULL;
 	ListCell *cell;
@@ -95,7 +107,8 @@ longest_order(const PlannerInfo *root)
 	{
 		const Aggref *call = agginfo_call(lfirst(cell));
 
-		if (agg_input_serves(call) && arguments_supported(call) && is_longer(call, longest))
+		if (agg_input_serves(call) && arguments_supported(call) && sorts_most_rows(root, call) &&
+			is_longer(call, longest))
 			longest = call;
 	}
 	return longest;

@@ -39,8 +39,10 @@ sorted_aggregates_path(PlannerInfo *root, RelOptInfo *rel, Path *input, List *pa
 	Path *sort = (Path *) create_sort_path(root, rel, input, pathkeys, -1);
 
 	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-	return (Path *) create_agg_path(root, rel, sort, rel->reltarget, clause != NIL ? AGG_SORTED : AGG_PLAIN,
-									AGGSPLIT_SIMPLE, clause, (List *) extra->havingQual, &costs,
+	/* without rows there is no group, also if its columns are constants, which the clause leaves out */
+	return (Path *) create_agg_path(root, rel, sort, rel->reltarget,
+									root->parse->groupClause != NIL ? AGG_SORTED : AGG_PLAIN, AGGSPLIT_SIMPLE,
+									clause, (List *) extra->havingQual, &costs,
 									number_of_groups(root, clause, input, extra));
 }
 
