@@ -53,7 +53,7 @@ struct Percentiles
 	int nfractions; /* of all calls */
 	int64 n;		/* values of the group so far */
 	int64 dropped;	/* values that were held and are not needed */
-	HeldRows *held; /* rows of one column; NULL: no value was added yet */
+	HeldRows *held; /* rows of one column */
 	TupleTableSlot *value;
 	MemoryContext memory; /* of picked values and results */
 	Pick *picks;		  /* in order */

@@ -124,7 +124,7 @@ is_fraction(float8 value)
 	return value >= 0 && value <= 1;
 }
 
-/* PostgreSQL has errors and NULLs of its own for others. */
+/* PostgreSQL has errors and NULLs of its own for others, and arrays of the same bounds. */
 static bool
 fractions_supported(const Aggref *call)
 {
@@ -136,7 +136,7 @@ fractions_supported(const Aggref *call)
 	if (fractions->consttype == FLOAT8OID)
 		return is_fraction(DatumGetFloat8(fractions->constvalue));
 	array = DatumGetArrayTypeP(fractions->constvalue);
-	if (ARR_NDIM(array) != 1 || ARR_HASNULL(array))
+	if (ARR_NDIM(array) != 1 || ARR_LBOUND(array)[0] != 1 || ARR_HASNULL(array))
 		return false;
 	for (int i = 0; i < ARR_DIMS(array)[0]; i++)
 	{

@@ -78,42 +78,6 @@ sorts_most_rows(PlannerInfo *root, const Aggref *call)
 		   clause_selectivity(root, (Node *) call->aggfilter, 0, JOIN_INNER, NULL) >= LEAST_SHARE;
 }
 
-/* The clauses that are no constants. */
-static int
-number_of_columns(const Aggref *call)
-{
-	int n = 0;
-	ListCell *cell;
-
-	foreach(cell, agg_input_clauses(call))
-		n += IsA(get_sortgroupclause_expr(lfirst(cell), call->args), Const) ? 0 : 1;
-	return n;
-}
-
-static bool
-is_longer(const Aggref *call, const Aggref *longest)
-{
-	return longest == NULL || number_of_columns(call) > number_of_columns(longest);
-}
-
-/* The call whose order is the longest one; NULL: there is none. */
-static const Aggref *
-longest_order(PlannerInfo *root)
-{
-	const Aggref *longest = NULL;
-	ListCell *cell;
-
-	foreach(cell, root->agginfos)
-	{
-		const Aggref *call = agginfo_call(lfirst(cell));
-
-		if (agg_input_serves(call) && arguments_supported(call) && sorts_most_rows(root, call) &&
-			is_longer(call, longest))
-			longest = call;
-	}
-	return longest;
-}
-
 /* Is one of the rows that are equal in this call's order enough for all calls? */
 static bool
 one_of_equal_is_enough(const PlannerInfo *root, const Aggref *longest)
@@ -133,6 +97,7 @@ one_of_equal_is_enough(const PlannerInfo *root, const Aggref *longest)
 
 /* ---------------------------------------------------------------- the order */
 
+/* Without those of the same values. */
 static List *
 add_pathkeys(List *pathkeys, List *more)
 {
@@ -151,6 +116,54 @@ add_pathkeys(List *pathkeys, List *more)
 			pathkeys = lappend(pathkeys, lfirst(cell));
 	}
 	return pathkeys;
+}
+
+/* The clauses that are no constants. */
+static int
+number_of_columns(const Aggref *call)
+{
+	int n = 0;
+	ListCell *cell;
+
+	foreach(cell, agg_input_clauses(call))
+		n += IsA(get_sortgroupclause_expr(lfirst(cell), call->args), Const) ? 0 : 1;
+	return n;
+}
+
+/*
+ * The order of these groups, then of the call.  NIL: columns of the call are constant, equal to others, or
+ * among the groups, so that agg_input_take would not find them all.
+ */
+static List *
+order_of_call(PlannerInfo *root, List *groups, const Aggref *call)
+{
+	List *columns = make_pathkeys_for_sortclauses(root, agg_input_clauses(call), call->args);
+	List *pathkeys = add_pathkeys(list_copy(groups), columns);
+
+	return list_length(pathkeys) < list_length(groups) + Max(number_of_columns(call), 1) ? NIL : pathkeys;
+}
+
+/* The call whose order is the longest one; NULL: there is none. */
+static const Aggref *
+longest_order(PlannerInfo *root, List *groups, List **pathkeys)
+{
+	const Aggref *longest = NULL;
+	ListCell *cell;
+
+	foreach(cell, root->agginfos)
+	{
+		const Aggref *call = agginfo_call(lfirst(cell));
+		List *order;
+
+		if (!agg_input_serves(call) || !arguments_supported(call) || !sorts_most_rows(root, call))
+			continue;
+		order = order_of_call(root, groups, call);
+		if (list_length(order) <= list_length(*pathkeys))
+			continue;
+		*pathkeys = order;
+		longest = call;
+	}
+	return longest;
 }
 
 /* The arguments that are sorted by and are no columns of the input. */
@@ -183,15 +196,9 @@ sorted_aggregates_order(PlannerInfo *root, const Path *input)
 		list_length(groups) < list_length(root->group_pathkeys) ||
 		list_length(groups) < list_length(processed_group_clause(root)))
 		return order;
-	longest = longest_order(root);
+	longest = longest_order(root, groups, &order.pathkeys);
 	if (longest == NULL)
 		return order;
-	order.pathkeys =
-		add_pathkeys(list_copy(groups),
-					 make_pathkeys_for_sortclauses(root, agg_input_clauses(longest), longest->args));
-	/* if some columns are constant, or equal to others, agg_input_take would not find them all */
-	if (list_length(order.pathkeys) < list_length(groups) + Max(number_of_columns(longest), 1))
-		return (AggregateOrder){.pathkeys = NIL};
 	order.computed = computed_arguments(longest, input->pathtarget);
 	order.one_of_equal = one_of_equal_is_enough(root, longest);
 	return order;
