@@ -97,19 +97,22 @@ SELECT check_aggregates('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 100 
 -- Constants; types of the same bytes; columns that are constant, or among the groups.
 CREATE DOMAIN share AS float8;
 SELECT query, check_aggregates(query, taken) AS result FROM (VALUES ('SELECT g, mode() WITHIN GROUP (ORDER BY ''x''::text), percentile_disc(0.1) WITHIN GROUP (ORDER BY few) FROM r GROUP BY g', 1), ('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY 7) FROM r GROUP BY g', 0),
-	('SELECT count(DISTINCT 1), count(DISTINCT few) FROM r', 1), ('SELECT percentile_cont(0.3) WITHIN GROUP (ORDER BY x) FROM (SELECT f::share AS x FROM r) AS s', 1), ('SELECT percentile_cont(''{0.3,0.5}''::float8[]) WITHIN GROUP (ORDER BY x), percentile_disc(''{1}''::float8[]) WITHIN GROUP (ORDER BY x) FROM (SELECT f::share AS x FROM r OFFSET 0) AS s', 1),
+	('SELECT count(DISTINCT 1), count(DISTINCT few) FROM r', NULL), ('SELECT percentile_cont(0.3) WITHIN GROUP (ORDER BY x) FROM (SELECT f::share AS x FROM r) AS s', 1), ('SELECT percentile_cont(''{0.3,0.5}''::float8[]) WITHIN GROUP (ORDER BY x), percentile_disc(''{1}''::float8[]) WITHIN GROUP (ORDER BY x) FROM (SELECT f::share AS x FROM r OFFSET 0) AS s', 1),
 	('SELECT percentile_disc(''{0.5}''::float8[]) WITHIN GROUP (ORDER BY v::text) = ARRAY[''a''::text], percentile_disc(''{0.5}''::float8[]) WITHIN GROUP (ORDER BY v) = ARRAY[''a''::varchar] FROM r', 1), ('SELECT percentile_disc(''{0.5,0.1}''::float8[]) WITHIN GROUP (ORDER BY (few - 100)::oid) FROM r', 1),
-	('SELECT g, jsonb_object_agg(DISTINCT id, g), count(DISTINCT few) FROM r GROUP BY g', 1), ('SELECT g, sum(DISTINCT few), regr_count(DISTINCT f, f) FROM r GROUP BY g', 1)) AS q (query, taken);
+	('SELECT g, jsonb_object_agg(DISTINCT id, g), mode() WITHIN GROUP (ORDER BY few) FROM r GROUP BY g', NULL), ('SELECT g, sum(DISTINCT few), regr_count(DISTINCT f, f) FROM r GROUP BY g', NULL)) AS q (query, taken);
 -- Groups by a constant, without rows.
 SELECT check_aggregates('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY few), count(*) FROM r WHERE g = -7 GROUP BY g', NULL) AS no_group, check_aggregates('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY few), count(*) FROM r WHERE g = 7 GROUP BY g', NULL) AS one_group;
 -- Workers get the plan of the node below a Gather.
+SET max_parallel_workers_per_gather = 2;
 SELECT set_config(CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'debug_parallel_query' ELSE 'force_parallel_mode' END, 'on', false) AS debug_parallel;
 SET gpusort.mode = force;
+SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM r', 'Single Copy: true') AS gathers;
 SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM r;
 SET gpusort.mode = off;
 SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM r;
 RESET gpusort.mode;
 SELECT set_config(CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'debug_parallel_query' ELSE 'force_parallel_mode' END, 'off', false) AS debug_parallel;
+RESET max_parallel_workers_per_gather;
 -- Runs in files, and several processes.
 SET work_mem = '64kB';
 SET gpusort.work_mem = '64kB';
@@ -158,7 +161,7 @@ SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FILTER (WHER
 -- An index has the greatest value at once.
 CREATE INDEX ON many (md5(k::text));
 ANALYZE many;
-SELECT nodes('SELECT max(DISTINCT md5(k::text)) FROM many', '(GpuSort)') AS sorts_for_greatest, nodes('SELECT count(DISTINCT md5(k::text)) FROM many', '(GpuSort)') AS sorts_for_number;
+SELECT nodes('SELECT max(DISTINCT md5(k::text)) FROM many', '(GpuSort)') AS sorts_for_greatest, nodes('SELECT mode() WITHIN GROUP (ORDER BY md5(k::text)) FROM many', '(GpuSort)') AS sorts_for_mode;
 SELECT coalesce(reason, 'taken') AS sort FROM gpusort_check('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), rank(5) WITHIN GROUP (ORDER BY id) FROM many GROUP BY g') ORDER BY 1;
 RESET gpusort.mode;
 
