@@ -152,12 +152,12 @@ SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM r;
 ROLLBACK;
 -- In mode auto it is worth it for many rows.
 SET gpusort.mode = auto;
-CREATE TABLE many AS SELECT i AS id, noise(i) AS k, i % 50 AS g FROM generate_series(1, 40000) AS i;
+CREATE TABLE many AS SELECT i AS id, noise(i) AS k, noise(i)::numeric AS n, i % 50 AS g FROM generate_series(1, 40000) AS i;
 ANALYZE many;
 EXPLAIN (COSTS OFF) SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many GROUP BY g;
 EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many WHERE id < 100;
 -- Not where a filter leaves few of them.
-SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FILTER (WHERE id < 100) FROM many', '(GpuSort)') AS few, nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FILTER (WHERE id > 100) FROM many', '(GpuSort)') AS most;
+SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id < 100) FROM many', '(GpuSort)') AS few, nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id > 100) FROM many', '(GpuSort)') AS most;
 -- An index has the greatest value at once.
 CREATE INDEX ON many (md5(k::text));
 ANALYZE many;
