@@ -413,6 +413,7 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 {
 	AggregateOrder order = sorted_aggregates_order(sort->root, sort->input);
 	const Path *cheapest = rival_cheapest(sort->rel, 1, false);
+	Chain fetching = {.top = NULL, .sort = NULL};
 	Rival rival;
 	CustomPath *gpusort;
 	Path *top;
@@ -420,16 +421,22 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 
 	if (order.pathkeys == NIL || cheapest == NULL || !sort_may_be_offered(sort->input, order.pathkeys))
 		return false;
-	/* rows in the order of the groups by an index are sorted in small parts */
-	if (gpusort_mode != GPUSORT_MODE_FORCE &&
-		(!groups_by_agg(cheapest) || groups_come_in_order(sort->root, cheapest, input_rel)))
+	if (gpusort_mode != GPUSORT_MODE_FORCE && !groups_by_agg(cheapest))
 		return false;
+	/*
+	 * rows in the order of the groups by an index are sorted in small parts: fetching them must take longer
+	 */
+	if (gpusort_mode != GPUSORT_MODE_FORCE && groups_come_in_order(sort->root, cheapest, input_rel))
+	{
+		if (!find_sort(unconstify(Path *, cheapest), input_rel, &fetching))
+			return false;
+	}
 	sort->partial = partial_for_aggregates(sort->root, input_rel, &order);
 	sort->input = sorted_aggregates_input(sort->root, sort->input, order.computed);
 	sort->pathkeys = order.pathkeys;
 	sort->group_columns = order.one_of_equal ? list_length(order.pathkeys) : 0;
 	top = sorted_aggregates_path(sort->root, sort->rel, sort->input, order.pathkeys, extra);
-	rival_describe(input_rel, path_below(top), &rival);
+	rival_describe(input_rel, fetching.sort != NULL ? fetching.sort : path_below(top), &rival);
 	gpusort = gpusort_path(sort, &rival, NULL);
 	if (gpusort == NULL)
 		return false;
