@@ -87,6 +87,9 @@ DROP DOMAIN span_text;
 SET gpusort.mode = force;
 SELECT rows_of_gpusort('SELECT k / 100, count(*) FROM sold GROUP BY 1 ORDER BY 2'), rows_of_gpusort('SELECT k, count(*) FROM sold GROUP BY 1 ORDER BY 2'), rows_of_gpusort('SELECT k / 100, count(*) FROM sold GROUP BY ROLLUP (1) ORDER BY 2');
 SELECT rows_of_gpusort('SELECT k / 100, day / 40, count(*) FROM sold GROUP BY 1, 2 ORDER BY 3') AS several, rows_of_gpusort('SELECT k / 100, g, count(*) FROM sold, generate_series(1, 5) AS g GROUP BY 1, 2 ORDER BY 3') AS not_known;
+-- Rows for which an expression has one value: of a few values more than one row in 200; of a column as the planner expects.
+SELECT filter, rows_of_gpusort('SELECT k, id FROM sold WHERE ' || filter || ' ORDER BY path') AS rows FROM unnest(ARRAY['k % 4 = 1', 'k / 128 = 3', 'k % 4 = 1 AND k / 128 = 3', '1 = k % 4', 'k % 4 <> 1', 'k % 1000 = 1', 'id % 4 = day', 'k::numeric = 5', 'folder::varchar = md5(''1'')', 'k % 4 = 1 OR k % 4 = 2', 'k % 2 = 1 AND k % 3 = 1 AND k % 5 = 1']) AS filter;
+SELECT rows_of_gpusort('SELECT k, id FROM sold, generate_series(1, 1) WHERE k % 4 = 1 ORDER BY path') AS of_a_join;
 RESET gpusort.mode;
 -- A query that walks through a tree may return all of it, where ten steps are expected; other CTEs what their own plans may.
 CREATE TABLE tree AS SELECT i AS id, CASE WHEN i > 1 THEN (i + 2) / 4 END AS parent FROM generate_series(1, 20000) AS i;

@@ -396,8 +396,7 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 bool
 sort_may_be_offered(const Path *input, List *pathkeys)
 {
-	return input->param_info == NULL && sort_has_rows_enough(input->rows) &&
-		   !pathkeys_contained_in(pathkeys, input->pathkeys);
+	return input->param_info == NULL && !pathkeys_contained_in(pathkeys, input->pathkeys);
 }
 
 Path *

@@ -19,7 +19,7 @@ typedef struct SortToOffer
 	RelOptInfo *rel; /* rel of the sorted rows */
 	Path *input;	 /* the cheapest input of one process */
 	Path *partial;	 /* the input of several processes, or NULL */
-	double rows;	 /* the likely number of rows, which may be lower than the planner's estimate */
+	double rows;	 /* the likely number of rows, where the planner's estimate is in doubt */
 	List *pathkeys;
 	double fraction;	   /* the part of the rows that the query wants, up to 1 */
 	double wanted;		   /* the most rows that a LIMIT above returns; -1: all */
@@ -39,7 +39,7 @@ typedef struct SortExpectation
 	bool is_faster;	 /* is it faster than the rival? */
 } SortExpectation;
 
-/* Does this input have enough rows to offer a sort, and are the rows not already in this order? */
+/* Can a sort of this input be offered, and are the rows not already in this order? */
 extern bool sort_may_be_offered(const Path *input, List *pathkeys);
 
 /* Returns the path of rel whose rows several processes could feed to such a sort, or NULL. */

@@ -13,6 +13,8 @@
  * Of groups by expressions it expects as many as the expressions' columns have values; there are at most as
  * many as the expressions have (expression_values.c).
  *
+ * Of rows with one value of an expression of which it has no statistics it expects one in 200.
+ *
  * Of a recursive query it expects ten steps that return as many rows each as the first one finds.  A query
  * that walks through a tree or a graph returns at most the rows of the table that it looks for them in.
  */
@@ -20,7 +22,11 @@
 
 #include <math.h>
 
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 
 #include "base/pg_compat.h"
 #include "plan/column_stats.h"
@@ -213,15 +219,13 @@ find_column(Index reference, List *columns)
 	return NULL;
 }
 
-double
-path_likely_rows(PlannerInfo *root, const Path *path)
+/* How many groups these are, if the values of all columns are known; else what the planner expects. */
+static double
+likely_groups_of_path(PlannerInfo *root, const AggPath *agg)
 {
-	const AggPath *agg = (const AggPath *) path_below_projection(path);
 	double groups = 1;
 	ListCell *cell;
 
-	if (!IsA(agg, AggPath))
-		return path->rows;
 	foreach(cell, agg->groupClause)
 	{
 		Index reference = lfirst_node(SortGroupClause, cell)->tleSortGroupRef;
@@ -229,8 +233,53 @@ path_likely_rows(PlannerInfo *root, const Path *path)
 		double distinct = column != NULL ? column_stats_of_expr(root, (Node *) column->expr).distinct : 0;
 
 		if (distinct == 0)
-			return path->rows;
+			return agg->path.rows;
 		groups *= distinct;
 	}
-	return Min(Max(1, groups), path->rows);
+	return Min(Max(1, groups), agg->path.rows);
+}
+
+/*
+ * The share of the rows that passes the filter, if that is that an expression of a known number of values,
+ * but without statistics, has one of them; 0: any other filter.
+ */
+static double
+share_of_one_value(PlannerInfo *root, const RestrictInfo *filter)
+{
+	const OpExpr *equality = (const OpExpr *) filter->clause;
+	Node *expression;
+	double distinct;
+
+	if (!IsA(equality, OpExpr) || list_length(equality->args) != 2 ||
+		fabs(filter->norm_selec * DEFAULT_NUM_DISTINCT - 1) > 1e-6 || get_oprrest(equality->opno) != F_EQSEL)
+		return 0;
+	expression = IsA(linitial(equality->args), Const) ? lsecond(equality->args) : linitial(equality->args);
+	distinct = column_stats_of_expr(root, expression).distinct;
+	return distinct > 0 && distinct < DEFAULT_NUM_DISTINCT ? 1 / distinct : 0;
+}
+
+double
+path_likely_rows(PlannerInfo *root, const Path *path)
+{
+	const AggPath *agg = (const AggPath *) path_below_projection(path);
+	double rows = path->rows;
+	double most;
+	ListCell *cell;
+
+	if (IsA(agg, AggPath))
+		return likely_groups_of_path(root, agg);
+	if (path->parent->reloptkind != RELOPT_BASEREL || path->param_info != NULL)
+		return rows;
+	most = path->parent->tuples;
+	foreach(cell, path->parent->baserestrictinfo)
+	{
+		double share = share_of_one_value(root, lfirst_node(RestrictInfo, cell));
+
+		if (share > 0)
+		{
+			rows *= share * DEFAULT_NUM_DISTINCT;
+			most *= share;
+		}
+	}
+	return Max(path->rows, Min(rows, most));
 }

@@ -19,7 +19,10 @@
  */
 extern double plan_likely_rows(const PlannedStmt *stmt, const Plan *plan);
 
-/* The same of groups while the query is planned; of all other paths the planner's estimate. */
+/*
+ * The same while the query is planned, of groups, and of a table's rows that an expression has one value for;
+ * of all other paths the planner's estimate.
+ */
 extern double path_likely_rows(PlannerInfo *root, const Path *path);
 
 #endif /* GPUSORT_PLAN_LIKELY_ROWS_H */

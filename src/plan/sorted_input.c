@@ -23,6 +23,7 @@
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
 #include "plan/hashed_groups.h"
+#include "plan/likely_rows.h"
 #include "plan/own_scan.h"
 #include "plan/rival.h"
 #include "plan/sorted_aggregates.h"
@@ -458,7 +459,7 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	if (input_rel == NULL || input_rel->cheapest_total_path == NULL)
 		return;
 	sort.input = input_rel->cheapest_total_path;
-	sort.rows = sort.input->rows;
+	sort.rows = Max(sort.input->rows, path_likely_rows(root, sort.input));
 	if (!sort_has_rows_enough(sort.rows))
 		return;
 	sort.fraction = fraction_wanted_of(root, stage, sort.input->rows);
