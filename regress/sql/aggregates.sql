@@ -91,9 +91,11 @@ SELECT string_agg(DISTINCT check_aggregates(format('SELECT count(DISTINCT %s) FR
 	string_agg(DISTINCT CASE WHEN c NOT IN ('scales', 'zeros', 'months') THEN check_aggregates(format('SELECT wide %% 3, count(DISTINCT %1$s), percentile_disc(0.3) WITHIN GROUP (ORDER BY %1$s) FROM counted GROUP BY 1 HAVING count(DISTINCT %1$s) > 2', c), NULL) END, ',') AS both,
 	string_agg(DISTINCT check_aggregates(format('SELECT count(DISTINCT %s) FROM counted WHERE id < 0', c)), ',') AS no_rows, string_agg(DISTINCT check_aggregates(format('SELECT d, count(DISTINCT %s) FROM counted WHERE %1$s IS NULL GROUP BY d', c), NULL), ',') AS nulls
 FROM unnest('{few,big,t,n,f,iv,v,b,arr,in_order,reversed,text_c,long,locale,scales,zeros,months,nothing,same,num,json,few + 1,upper(t)}'::text[]) AS c;
+SET gpusort.work_mem = '64MB';
 SELECT query, check_aggregates(query, taken) AS result FROM (VALUES ('SELECT count(DISTINCT i) FROM generate_series(1, 150000) AS i', 1), ('SELECT count(DISTINCT noise(i) % 100000) FROM generate_series(1, 150000) AS i', 1), ('SELECT count(DISTINCT md5((i / 2)::text)) FROM generate_series(1, 9000) AS i', 1),
 	('SELECT i % 2, count(DISTINCT noise(i)) FROM generate_series(1, 150000) AS i GROUP BY 1', 1), ('SELECT o.d, s.* FROM (SELECT DISTINCT d FROM r) AS o, LATERAL (SELECT count(DISTINCT big) FROM counted AS r WHERE r.d < o.d) AS s', 1), ('SELECT count(DISTINCT few), count(DISTINCT 1) FROM counted', NULL),
 	('SELECT count(DISTINCT (few, d)) FROM r', 1), ('SELECT id, count(DISTINCT few) FROM r GROUP BY id ORDER BY count(DISTINCT few), id LIMIT 9', NULL), ('SELECT sum(count(DISTINCT few)) OVER (ORDER BY d) FROM r GROUP BY d', 1), ('SELECT count(DISTINCT few) * 2 + count(DISTINCT few) FROM r GROUP BY ()', NULL)) AS q (query, taken);
+RESET gpusort.work_mem;
 SET gpusort.mode = force;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT d, count(DISTINCT few) + 1 AS more FROM r GROUP BY d HAVING count(DISTINCT few) > 3;
 -- A count of keys reads few rows: the first of the group, and the last value.
