@@ -80,6 +80,28 @@ FROM unnest('{count(DISTINCT few),count(DISTINCT big),count(DISTINCT t),sum(DIST
 SELECT query, check_aggregates(query) AS result FROM unnest('{SELECT count(DISTINCT few) FROM r,"SELECT count(DISTINCT few), sum(DISTINCT few), max(DISTINCT few) FROM r","SELECT g, count(DISTINCT few) FROM r GROUP BY g","SELECT d, string_agg(DISTINCT t, '','') FROM r GROUP BY d",
 	"SELECT b, count(DISTINCT (few + 1)) FROM r GROUP BY b HAVING count(DISTINCT (few + 1)) > 1"}'::text[]) AS query;
 
+-- Numbers of different values, of all kinds of keys: of one and of several words, of strings, guessed ones, those that have different bytes and are equal.
+CREATE TABLE counted AS
+SELECT id, wide, d, few, big, t, n, f, iv, v, b, arr, id AS in_order, -id AS reversed, CASE WHEN id % 9 > 0 THEN 'value ' || id % 60 END COLLATE "C" AS text_c, CASE WHEN id % 9 > 0 THEN 'a longer value, number ' || id % 60 || ' of many' END AS long,
+	CASE WHEN id % 5 > 0 THEN chr(97 + id % 26 - CASE WHEN id % 3 = 0 THEN 32 ELSE 0 END) || id % 7 END COLLATE "en-US-x-icu" AS locale, CASE id % 3 WHEN 0 THEN 1.0 WHEN 1 THEN 1.00 ELSE 2 END AS scales, CASE id % 4 WHEN 0 THEN '-0' WHEN 1 THEN '0' WHEN 2 THEN 'NaN' END::float8 AS zeros,
+	CASE id % 2 WHEN 0 THEN interval '1 month' ELSE interval '30 days' END AS months, NULL::bigint AS nothing, 7 AS same, id::numeric AS num, jsonb_build_object('few', few) AS json FROM r;
+SELECT string_agg(DISTINCT check_aggregates(format('SELECT count(DISTINCT %s) FROM counted', c)), ',') AS all_rows, string_agg(DISTINCT check_aggregates(format('SELECT wide, count(DISTINCT %s) FROM counted GROUP BY wide', c)), ',') AS groups,
+	string_agg(DISTINCT check_aggregates(format('SELECT d, count(DISTINCT %1$s), count(DISTINCT %1$s) FILTER (WHERE id %% 3 = 0) + 1 FROM counted GROUP BY d', c), NULL), ',') AS filters,
+	string_agg(DISTINCT CASE WHEN c NOT IN ('scales', 'zeros', 'months') THEN check_aggregates(format('SELECT count(DISTINCT %1$s), percentile_disc(0.3) WITHIN GROUP (ORDER BY %1$s), mode() WITHIN GROUP (ORDER BY %1$s) FROM counted', c), NULL) END, ',') AS beside,
+	string_agg(DISTINCT CASE WHEN c NOT IN ('scales', 'zeros', 'months') THEN check_aggregates(format('SELECT wide %% 3, count(DISTINCT %1$s), percentile_disc(0.3) WITHIN GROUP (ORDER BY %1$s) FROM counted GROUP BY 1 HAVING count(DISTINCT %1$s) > 2', c), NULL) END, ',') AS both,
+	string_agg(DISTINCT check_aggregates(format('SELECT count(DISTINCT %s) FROM counted WHERE id < 0', c)), ',') AS no_rows, string_agg(DISTINCT check_aggregates(format('SELECT d, count(DISTINCT %s) FROM counted WHERE %1$s IS NULL GROUP BY d', c), NULL), ',') AS nulls
+FROM unnest('{few,big,t,n,f,iv,v,b,arr,in_order,reversed,text_c,long,locale,scales,zeros,months,nothing,same,num,json,few + 1,upper(t)}'::text[]) AS c;
+SET gpusort.work_mem = '64MB';
+SELECT query, check_aggregates(query, taken) AS result FROM (VALUES ('SELECT count(DISTINCT i) FROM generate_series(1, 150000) AS i', 1), ('SELECT count(DISTINCT noise(i) % 100000) FROM generate_series(1, 150000) AS i', 1), ('SELECT count(DISTINCT md5((i / 2)::text)) FROM generate_series(1, 9000) AS i', 1),
+	('SELECT i % 2, count(DISTINCT noise(i)) FROM generate_series(1, 150000) AS i GROUP BY 1', 1), ('SELECT o.d, s.* FROM (SELECT DISTINCT d FROM r) AS o, LATERAL (SELECT count(DISTINCT big) FROM counted AS r WHERE r.d < o.d) AS s', 1), ('SELECT count(DISTINCT few), count(DISTINCT 1) FROM counted', NULL),
+	('SELECT count(DISTINCT (few, d)) FROM r', 1), ('SELECT id, count(DISTINCT few) FROM r GROUP BY id ORDER BY count(DISTINCT few), id LIMIT 9', NULL), ('SELECT sum(count(DISTINCT few)) OVER (ORDER BY d) FROM r GROUP BY d', 1), ('SELECT count(DISTINCT few) * 2 + count(DISTINCT few) FROM r GROUP BY ()', NULL)) AS q (query, taken);
+RESET gpusort.work_mem;
+SET gpusort.mode = force;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT d, count(DISTINCT few) + 1 AS more FROM r GROUP BY d HAVING count(DISTINCT few) > 3;
+-- A count of keys reads few rows: the first of the group, and the last value.
+SELECT jsonb_path_query_array(plan, '$.**."Actual Rows".ceiling()') AS rows FROM plan_of('SELECT count(DISTINCT in_order) FROM counted') AS plan;
+RESET gpusort.mode;
+
 -- What is left to the Agg.
 SELECT call, check_aggregates(format('SELECT %s FROM r', call), 0) AS result
 FROM unnest('{"rank(3) WITHIN GROUP (ORDER BY few)","percentile_cont(NULL) WITHIN GROUP (ORDER BY f)","percentile_disc(ARRAY[0.5, NULL]) WITHIN GROUP (ORDER BY f)","percentile_disc(''{{0.5},{0.6}}''::float8[]) WITHIN GROUP (ORDER BY f)","percentile_disc(''{}''::float8[]) WITHIN GROUP (ORDER BY f)","percentile_disc(''[5:6]={0.5,0.6}''::float8[]) WITHIN GROUP (ORDER BY f)",
@@ -118,6 +140,7 @@ SET work_mem = '64kB';
 SET gpusort.work_mem = '64kB';
 SELECT string_agg(DISTINCT check_aggregates(format('SELECT %s FROM r, generate_series(1, 5)', of_values), NULL), ',') AS all_rows, string_agg(DISTINCT check_aggregates(format('SELECT g %% 4, %s, count(*) FROM r, generate_series(1, 5) GROUP BY 1', of_values), NULL), ',') AS groups,
 	string_agg(DISTINCT check_aggregates(format('SELECT g %% 4, %s FROM r, generate_series(1, 5) GROUP BY 1', of_values), NULL), ',') AS groups_alone FROM calls WHERE c IN ('few', 't', 'f', 'iv');
+SELECT string_agg(DISTINCT check_aggregates(format('SELECT count(DISTINCT %s) FROM counted, generate_series(1, 5)', c), NULL), ',') AS counts, string_agg(DISTINCT check_aggregates(format('SELECT wide %% 4, count(DISTINCT %s) FROM counted, generate_series(1, 5) GROUP BY 1', c), NULL), ',') AS in_groups FROM unnest('{few,big,t,text_c,long,num}'::text[]) AS c;
 RESET work_mem;
 RESET gpusort.work_mem;
 -- Again with other parameters, in a cursor, in a function's loop, below a window, above one, in a sub-select.

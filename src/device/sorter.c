@@ -37,6 +37,12 @@ sorter_can_not(Sorter *sorter)
 	return false;
 }
 
+int64
+sorter_cannot_count(Sorter *sorter, int64 first, int64 end)
+{
+	return -1;
+}
+
 void
 sorter_does_nothing(Sorter *sorter)
 {
@@ -88,6 +94,13 @@ sorter_seek(Sorter *sorter, int64 position)
 	sorter->device->dismiss(sorter);
 	sorter_forget_rows_at_hand(sorter);
 	sorter->position = position - 1;
+}
+
+int64
+sorter_count_keys(Sorter *sorter, int64 first, int64 end)
+{
+	sorter_seek(sorter, end);
+	return sorter->device->count_keys(sorter, first, end);
 }
 
 void

@@ -221,6 +221,12 @@ struct SortDevice
 	StoredRow (*next)(Sorter *sorter, bool forward);
 
 	/*
+	 * Returns the number of different keys of the rows from position `first` to before `end`; -1: it must be
+	 * found out by reading them.  Only sorter_count_keys calls this function.
+	 */
+	int64 (*count_keys)(Sorter *sorter, int64 first, int64 end);
+
+	/*
 	 * Called by a process that reads together with others.  seek_range: the next row is the first one of a
 	 * range.  The order has nranges ranges with about the same number of rows.  pass_range_end, at the end of
 	 * the range: the rows behind it are next.
@@ -318,11 +324,17 @@ extern bool sorter_rewind(Sorter *sorter);
 extern int64 sorter_rows(const Sorter *sorter);
 extern void sorter_seek(Sorter *sorter, int64 position);
 
+/*
+ * Calls the device's count_keys.  The rows must have positions; where the sorter reads has no meaning then.
+ */
+extern int64 sorter_count_keys(Sorter *sorter, int64 first, int64 end);
+
 /* Remembers the position; goes to it again. */
 extern void sorter_mark(Sorter *sorter);
 extern void sorter_restore(Sorter *sorter);
 
 /* For a device that cannot do a thing, has nothing to do, or has room for all rows. */
+extern int64 sorter_cannot_count(Sorter *sorter, int64 first, int64 end);
 extern bool sorter_can_not(Sorter *sorter);
 extern void sorter_does_nothing(Sorter *sorter);
 extern int sorter_has_one_part(const SortRequest *request);

@@ -6,9 +6,10 @@
  * them, the first one of equal rows, or one of each group.  Rows get marks.  One row of a group has the
  * results of percentiles and modes; its other rows have NULLs there.
  *
- * If the rows have positions, and the group's values need not be counted, a group's end is looked for by
- * larger and larger steps and then by bisection, and the few values that are needed are read where they are
- * (seek_group).  Otherwise values are counted as they come, and the last row of a group has the results.
+ * If the rows have positions, and no values of the group need be compared with others, a group's end is
+ * looked for by larger and larger steps and then by bisection, and the few values that are needed are read
+ * where they are (seek_group).  Otherwise values are counted as they come, and the last row of a group has
+ * the results.
  */
 #include "postgres.h"
 
@@ -30,6 +31,9 @@
 /* Rows of a group that are read one by one before larger steps are taken. */
 #define ROWS_BEFORE_STEPS 32
 
+/* No row follows the one at this position. */
+#define UNKNOWN_POSITION (-2)
+
 /* A call with marks, or a mode. */
 typedef struct InputCall
 {
@@ -37,9 +41,10 @@ typedef struct InputCall
 	int column; /* of the scan tuple, from 0 */
 	ExprState *filter;
 	RowGroup *equal;  /* rows that are equal to the first one of them */
+	bool counts;	  /* FIRST: are the rows counted for which the mark would be set? */
 	bool has_rows;	  /* has a row of the group passed the filter? */
-	AttrNumber attno; /* MODE: the column */
-	int64 n;		  /* MODE: the rows of `equal` */
+	AttrNumber attno; /* the column */
+	int64 n;		  /* MODE: the rows of `equal`; `counts`: the result so far */
 	int64 most;		  /* MODE: the most rows that were equal */
 	bool is_mode;	  /* MODE: are the rows of `equal` the most? */
 	NullableDatum mode;
@@ -122,21 +127,28 @@ create_percentiles(GpuAggInputState *state, List *calls, TupleDesc rows)
 		state->percentiles[state->npercentiles++] = percentiles_create(lfirst(cell), rows, &state->css.ss.ps);
 }
 
+/* Has it one result for a group? */
+static bool
+has_result(const InputCall *call)
+{
+	return call->kind > AGG_INPUT_FIRST || call->counts;
+}
+
 static void
 create_call(GpuAggInputState *state, InputCall *call, const Aggref *aggref, TupleDesc rows)
 {
 	check_call_permission(aggref->aggfnoid, GetUserId());
 	call->kind = agg_input_kind(aggref);
 	call->percentiles = -1;
-	state->has_results |= call->kind > AGG_INPUT_FIRST;
-	state->may_seek &=
-		call->kind <= AGG_INPUT_FIRST || (is_percentile(call->kind) && aggref->aggfilter == NULL);
+	call->counts = call->kind == AGG_INPUT_FIRST && state->rows != AGG_INPUT_ALL;
+	state->has_results |= has_result(call);
+	state->may_seek &= !has_result(call) || (call->kind != AGG_INPUT_MODE && aggref->aggfilter == NULL);
 	if (!agg_input_has_result(call->kind) || is_percentile(call->kind))
 		return;
 	call->filter =
 		ExecInitQual(aggref->aggfilter != NULL ? list_make1(aggref->aggfilter) : NIL, &state->css.ss.ps);
 	call->equal = row_group_create(agg_input_compared(aggref), rows, &state->css.ss.ps);
-	call->attno = call->kind == AGG_INPUT_MODE ? call->equal->columns.attnos[0] : 0;
+	call->attno = call->equal->columns.n > 0 ? call->equal->columns.attnos[0] : 0;
 }
 
 static void
@@ -281,11 +293,13 @@ add_to_call(GpuAggInputState *state, InputCall *call, TupleTableSlot *row)
 	ResetExprContext(context);
 	context->ecxt_outertuple = row;
 	passes = ExecQual(call->filter, context);
-	if (call->kind == AGG_INPUT_FIRST)
+	if (call->kind == AGG_INPUT_FIRST && !call->counts)
 	{
 		slot->tts_values[call->column] = BoolGetDatum(passes && is_first(state, call, row));
 		slot->tts_isnull[call->column] = false;
 	}
+	else if (passes && !slot_attisnull(row, call->attno) && call->counts)
+		call->n += is_first(state, call, row) ? 1 : 0;
 	else if (passes && !slot_attisnull(row, call->attno))
 	{
 		if (is_first(state, call, row))
@@ -326,9 +340,11 @@ set_results(GpuAggInputState *state, bool ends)
 		const InputCall *call = &state->calls[i];
 		NullableDatum result = {.isnull = true};
 
-		if (call->kind <= AGG_INPUT_FIRST)
+		if (!has_result(call))
 			continue;
-		if (ends && call->percentiles >= 0)
+		if (call->counts)
+			result = (NullableDatum){.value = Int64GetDatum(call->n)};
+		else if (ends && call->percentiles >= 0)
 			result.value =
 				percentiles_result(state->percentiles[call->percentiles], call->number, &result.isnull);
 		else if (ends)
@@ -427,7 +443,43 @@ find_values(GpuAggInputState *state, AttrNumber column, int64 *begin, int64 end)
 	return first_is_null ? end : other;
 }
 
-/* Computes the percentiles of the group whose first row was just read, and is kept. */
+/* The number of different values at these positions. */
+static int64
+count_values(GpuAggInputState *state, InputCall *call, int64 first, int64 end)
+{
+	int64 n = -1;
+
+	if (state->rows == AGG_INPUT_COUNTS)
+	{
+		n = node_gpusort_count_keys(outerPlanState(state), first, end);
+		state->position = UNKNOWN_POSITION;
+	}
+	if (n >= 0)
+		return n;
+	n = 0;
+	for (int64 position = first; position < end; position++)
+		n += is_first(state, call, row_at(state, position)) ? 1 : 0;
+	return n;
+}
+
+static void
+seek_counts(GpuAggInputState *state, int64 begin)
+{
+	for (int i = 0; i < state->ncalls; i++)
+	{
+		InputCall *call = &state->calls[i];
+		int64 first = begin;
+		int64 end;
+
+		if (!call->counts)
+			continue;
+		end = find_values(state, call->attno, &first, state->group_end);
+		if (first < end)
+			call->n = count_values(state, call, first, end);
+	}
+}
+
+/* Computes the results of the group whose first row was just read, and is kept. */
 static void
 seek_group(GpuAggInputState *state, int64 nrows)
 {
@@ -447,6 +499,7 @@ seek_group(GpuAggInputState *state, int64 nrows)
 		while ((wanted = percentiles_wanted(percentiles)) >= 0)
 			percentiles_give(percentiles, slot_getattr(row_at(state, first + wanted), column, &isnull));
 	}
+	seek_counts(state, begin);
 }
 
 /* The number of rows, if positions are to be used; otherwise -1.  A row must have been read. */
@@ -593,6 +646,7 @@ exec_agg_input(CustomScanState *css)
 			row = next_first(state);
 			break;
 		case AGG_INPUT_ONE:
+		case AGG_INPUT_COUNTS:
 			row = next_group(state);
 			break;
 	}

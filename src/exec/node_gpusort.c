@@ -505,6 +505,12 @@ node_gpusort_seek(PlanState *node, int64 position)
 	sorter_seek(((GpuSortState *) node)->sorter, position);
 }
 
+int64
+node_gpusort_count_keys(PlanState *node, int64 first, int64 end)
+{
+	return sorter_count_keys(((GpuSortState *) node)->sorter, first, end);
+}
+
 static void
 mark_gpusort(CustomScanState *css)
 {

@@ -26,4 +26,10 @@ extern uint64 node_gpusort_count_made(void);
 extern int64 node_gpusort_rows(const PlanState *node);
 extern void node_gpusort_seek(PlanState *node, int64 position);
 
+/*
+ * Returns the number of rows that differ in the sort columns, of those from position `first` to before `end`;
+ * -1: they must be read.  The rows must have positions.  Afterwards node_gpusort_seek must be called.
+ */
+extern int64 node_gpusort_count_keys(PlanState *node, int64 first, int64 end);
+
 #endif /* GPUSORT_EXEC_NODE_GPUSORT_H */

@@ -87,6 +87,13 @@ agg_input_has_result(AggInputKind kind)
 	return kind >= AGG_INPUT_FIRST;
 }
 
+bool
+agg_input_is_count(const Aggref *call)
+{
+	return agg_input_kind(call) == AGG_INPUT_FIRST && call->aggfnoid == F_COUNT_ANY &&
+		   agg_input_compared(call).n == 1;
+}
+
 static bool
 is_ordered_set(AggInputKind kind)
 {
@@ -304,14 +311,15 @@ all_want_firsts(const AggPlan *plan)
 	return true;
 }
 
+/* Can the node compute all results? */
 static bool
-all_are_ordered_sets(const AggPlan *plan)
+all_have_results(const AggPlan *plan)
 {
 	ListCell *cell;
 
 	foreach(cell, plan->taken)
 	{
-		if (!is_ordered_set(agg_input_kind(lfirst(cell))))
+		if (!is_ordered_set(agg_input_kind(lfirst(cell))) && !agg_input_is_count(lfirst(cell)))
 			return false;
 	}
 	return list_length(plan->taken) == list_length(plan->calls);
@@ -344,12 +352,12 @@ choose_calls(AggPlan *plan)
 	}
 	if (plan->taken == NIL)
 		return;
-	plan->rows = all_want_firsts(plan) ? AGG_INPUT_FIRSTS : AGG_INPUT_ALL;
-	if (plan->rows == AGG_INPUT_FIRSTS)
-		return;
-	leave_presorted(plan);
-	if (plan->taken != NIL && all_are_ordered_sets(plan))
+	if (all_want_firsts(plan))
+		plan->rows = all_have_results(plan) ? AGG_INPUT_COUNTS : AGG_INPUT_FIRSTS;
+	else if (all_have_results(plan))
 		plan->rows = AGG_INPUT_ONE;
+	else
+		leave_presorted(plan);
 }
 
 /* ---------------------------------------------------------------- making the node */
@@ -365,6 +373,14 @@ explained_mark(void)
 	Oid equal = get_opfamily_member(INTEGER_BTREE_FAM_OID, INT8OID, INT8OID, BTEqualStrategyNumber);
 
 	return make_opclause(equal, BOOLOID, false, number, (Expr *) one, InvalidOid, InvalidOid);
+}
+
+/* Has the call one result for a group, which the Agg picks? */
+static bool
+is_picked(const AggPlan *plan, const Aggref *call)
+{
+	return is_ordered_set(agg_input_kind(call)) || plan->rows == AGG_INPUT_ONE ||
+		   plan->rows == AGG_INPUT_COUNTS;
 }
 
 static bool
@@ -385,7 +401,7 @@ scan_columns(const AggPlan *plan)
 
 		if (!has_column(plan, (const Aggref *) result))
 			continue;
-		if (agg_input_kind((const Aggref *) result) == AGG_INPUT_FIRST)
+		if (!is_picked(plan, (const Aggref *) result))
 			result = explained_mark();
 		columns = lappend(columns, makeTargetEntry(result, list_length(columns) + 1, NULL, false));
 	}
@@ -513,17 +529,34 @@ state_number(Rewriting *rewriting, int key)
 	return number;
 }
 
-static Aggref *
+/* What stands for the call: without rows a count is 0. */
+static Node *
+picked_result(const Aggref *call, Aggref *pick)
+{
+	CoalesceExpr *result;
+
+	if (!agg_input_is_count(call))
+		return (Node *) pick;
+	result = makeNode(CoalesceExpr);
+	result->coalescetype = INT8OID;
+	result->args = list_make2(pick, makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(0), false,
+											  FLOAT8PASSBYVAL));
+	result->location = -1;
+	return (Node *) result;
+}
+
+static Node *
 rewritten_call(Rewriting *rewriting, const Aggref *call)
 {
 	const AggPlan *plan = rewriting->plan;
 	int number = number_of_call(plan, call);
 	int key = call->aggtransno;
+	bool picked = number >= 0 && is_picked(plan, call);
 	Aggref *rewritten;
 
 	if (number < 0)
 		rewritten = copyObject(unconstify(Aggref *, call));
-	else if (is_ordered_set(agg_input_kind(call)))
+	else if (picked)
 	{
 		rewritten = pick_result(call, result_column(plan, number));
 		key = -1 - call->aggno;
@@ -536,7 +569,7 @@ rewritten_call(Rewriting *rewriting, const Aggref *call)
 				(Expr *) makeVar(OUTER_VAR, result_column(plan, number), BOOLOID, -1, InvalidOid, 0);
 	}
 	rewritten->aggtransno = state_number(rewriting, key);
-	return rewritten;
+	return picked ? picked_result(call, rewritten) : (Node *) rewritten;
 }
 
 static Node *
@@ -545,7 +578,7 @@ rewrite(Node *node, void *rewriting)
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Aggref))
-		return (Node *) rewritten_call(rewriting, (const Aggref *) node);
+		return rewritten_call(rewriting, (const Aggref *) node);
 	return expression_tree_mutator(node, rewrite, rewriting);
 }
 
@@ -580,6 +613,14 @@ AggInputRows
 agg_input_rows(const CustomScan *plan)
 {
 	return intVal(list_nth(plan->custom_private, PRIVATE_ROWS));
+}
+
+bool
+agg_input_drops_equal(const CustomScan *plan)
+{
+	AggInputRows rows = agg_input_rows(plan);
+
+	return rows == AGG_INPUT_FIRSTS || rows == AGG_INPUT_COUNTS;
 }
 
 WindowColumns

@@ -52,10 +52,14 @@ typedef enum AggInputRows
 {
 	AGG_INPUT_ALL,
 	AGG_INPUT_FIRSTS, /* the first one of equal rows */
-	AGG_INPUT_ONE	  /* one row of each group */
+	AGG_INPUT_ONE,	  /* one row of each group */
+	AGG_INPUT_COUNTS  /* one row of each group, with the numbers of rows that differ in the sort columns */
 } AggInputRows;
 
 extern AggInputRows agg_input_rows(const CustomScan *plan);
+
+/* May its input leave out rows that equal another one in all columns of the sort? */
+extern bool agg_input_drops_equal(const CustomScan *plan);
 
 /* Returns the columns in which rows of a group are equal. */
 extern WindowColumns agg_input_groups(const CustomScan *plan);
@@ -72,6 +76,9 @@ typedef enum AggInputKind
 } AggInputKind;
 
 extern AggInputKind agg_input_kind(const Aggref *call);
+
+/* Is it count(DISTINCT column), which the node counts itself if one row of each group is returned? */
+extern bool agg_input_is_count(const Aggref *call);
 
 /* Has this kind of call a column of the scan tuple, unless the rows are AGG_INPUT_FIRSTS? */
 extern bool agg_input_has_result(AggInputKind kind);

@@ -192,7 +192,7 @@ first_of_groups(const PlannedStmt *stmt, const Plan *above, const Plan *sort, Gr
 			window = window_of((const WindowAgg *) above);
 			return wanted_by_window(&window, sort, wanted);
 		default:
-			if (agg_input_is(above) && agg_input_rows((const CustomScan *) above) == AGG_INPUT_FIRSTS)
+			if (agg_input_is(above) && agg_input_drops_equal((const CustomScan *) above))
 				return wanted_one_of_equal(sort, wanted);
 			if (!window_plan_is_window(above) || !window_plan_is_top((const CustomScan *) above) ||
 				!window_plan_numbers_rows(above))

@@ -7,6 +7,9 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
+#include "base/limits.h"
 #include "key/sort_key.h"
 #include "memory/alloc.h"
 #include "sort/record.h"
@@ -20,6 +23,9 @@
  * processor's own prefetching.
  */
 #define PREFETCHED_ROW_BYTES 72
+
+/* Keys that are counted before it looks for interrupts. */
+#define KEYS_BEFORE_INTERRUPT UINT64CONST(65536)
 
 static int
 key_words(const SortKey *key)
@@ -323,4 +329,96 @@ sorted_rows_prefetch_batch(SortedRows *sorted, uint64 i, int direction)
 		return;
 	for (int n = 0; n < SORT_ROW_BATCH && has_row(sorted, row); n++, row += direction)
 		__builtin_prefetch(sorted_rows_address(sorted, row));
+}
+
+/* ---------------------------------------------------------------- different keys */
+
+/* Are two keys equal?  Bytes of zero at their ends may be missing. */
+static bool
+records_agree(const char *a, const char *b)
+{
+	uint64 length = Max(record_key_length(a), record_key_length(b));
+
+	for (uint64 depth = 0; depth < length; depth += sizeof(uint64))
+	{
+		if (record_key_word(a, depth) != record_key_word(b, depth))
+			return false;
+	}
+	return true;
+}
+
+/* Of rows of variable keys: the first one is a new key. */
+static uint64
+count_records(SortedRows *sorted, uint64 first, uint64 end)
+{
+	const char *record = sorted_rows_address(sorted, first);
+	uint64 n = 1;
+
+	for (uint64 i = first + 1; i < end; i++)
+	{
+		const char *next = sorted_rows_address(sorted, i);
+
+		if (i % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (sorted->items != NULL && i + SORT_ROW_BATCH < end)
+			__builtin_prefetch(sorted_rows_address(sorted, i + SORT_ROW_BATCH));
+		n += records_agree(record, next) ? 0 : 1;
+		record = next;
+	}
+	return n;
+}
+
+/* Of keys of one word in items. */
+static uint64
+count_words(const SortedRows *sorted, uint64 first, uint64 end)
+{
+	const char *item = sorted->items + first * sorted->item_size;
+	uint64 n = 1;
+
+	for (uint64 i = first + 1; i < end; i++, item += sorted->item_size)
+		n += *(const uint64 *) item != *(const uint64 *) (item + sorted->item_size);
+	return n;
+}
+
+/* Of other fixed keys. */
+static uint64
+count_fixed(SortedRows *sorted, uint64 first, uint64 end)
+{
+	Size size = sorted->squeeze.nwords * sizeof(uint64);
+	uint64 key[KEY_MAX_WORDS];
+	uint64 n = 1;
+
+	memcpy(key, sorted_rows_key(sorted, first), size);
+	for (uint64 i = first + 1; i < end; i++)
+	{
+		const uint64 *next = sorted_rows_key(sorted, i);
+
+		if (memcmp(key, next, size) == 0)
+			continue;
+		memcpy(key, next, size);
+		n++;
+	}
+	return n;
+}
+
+uint64
+sorted_rows_count_keys(SortedRows *sorted, uint64 first, uint64 end)
+{
+	uint64 n = 0;
+
+	if (first >= end)
+		return 0;
+	if (sorted->variable)
+		return count_records(sorted, first, end);
+	/* a batch begins with the last row of the one before */
+	for (uint64 from = first; n == 0 || from + 1 < end; from += Min(KEYS_BEFORE_INTERRUPT, end - 1 - from))
+	{
+		uint64 to = Min(from + KEYS_BEFORE_INTERRUPT + 1, end);
+		uint64 counted = sorted->items != NULL && sorted->squeeze.nwords == 1 ? count_words(sorted, from, to)
+																			  : count_fixed(sorted, from, to);
+
+		CHECK_FOR_INTERRUPTS();
+		n += n == 0 ? counted : counted - 1;
+	}
+	return n;
 }

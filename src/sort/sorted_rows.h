@@ -126,6 +126,12 @@ sorted_rows_key(SortedRows *sorted, uint64 i)
 	return sorted->key;
 }
 
+/*
+ * Returns the number of different keys of the rows from `first` to before `end`.  The keys must not only
+ * guess at the order.  Touches the rows only if keys are variable.  Checks for interrupts.
+ */
+extern uint64 sorted_rows_count_keys(SortedRows *sorted, uint64 first, uint64 end);
+
 /* For sorted_rows_prefetch. */
 extern void sorted_rows_prefetch_batch(SortedRows *sorted, uint64 i, int direction);
 

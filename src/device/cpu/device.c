@@ -385,6 +385,16 @@ cpu_next(Sorter *base, bool forward)
 	return next_in_memory(sorter, forward);
 }
 
+static int64
+cpu_count_keys(Sorter *base, int64 first, int64 end)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+
+	if (sorter->key->verified || base->merged != NULL || sorter->ranges != NULL)
+		return -1;
+	return sorted_rows_count_keys(&sorter->sorted, first, end);
+}
+
 /* ---------------------------------------------------------------- statistics, end */
 
 static void
@@ -431,6 +441,7 @@ const SortDevice sort_device_cpu = {
 	.help = cpu_help,
 	.dismiss = cpu_dismiss,
 	.next = cpu_next,
+	.count_keys = cpu_count_keys,
 	.seek_range = cpu_seek_range,
 	.pass_range_end = cpu_pass_range_end,
 	.get_stats = cpu_get_stats,

@@ -160,6 +160,7 @@ const SortDevice sort_device_cuda = {
 	.help = sorter_can_not, /* to read what a GPU has sorted */
 	.dismiss = sorter_does_nothing,
 	.next = cuda_device_next,
+	.count_keys = sorter_cannot_count,
 	.seek_range = sorter_seek_range,
 	.pass_range_end = sorter_pass_range_end,
 	.get_stats = cuda_device_get_stats,

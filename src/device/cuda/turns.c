@@ -319,6 +319,7 @@ static const SortDevice turns_device = {
 	.help = turn_help,
 	.dismiss = turn_help_dismiss,
 	.next = turns_next,
+	.count_keys = sorter_cannot_count,
 	.seek_range = sorter_seek_range,
 	.pass_range_end = sorter_pass_range_end,
 	.get_stats = turns_get_stats,
