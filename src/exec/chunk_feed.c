@@ -419,6 +419,19 @@ note_rows(HeapScanDesc scan, uint32 last, uint64 nrows)
 		pgstat_count_heap_getnext(scan->rs_base.rs_rd);
 }
 
+/* Rows of the page that are fetched ahead if keys have codes. */
+#define CODES_AHEAD 2
+
+/* Fetches what a coming row of the page needs for its codes, if there is one. */
+static inline void
+look_ahead(const SortFeed *feed, HeapScanDesc scan, Page page, TupleDesc desc, uint32 index)
+{
+	if (feed->coding != NULL && index < (uint32) scan->rs_ntuples)
+		sort_key_look_ahead(feed->key, desc,
+							(HeapTupleHeader) PageGetItem(page,
+														  PageGetItemId(page, scan->rs_vistuples[index])));
+}
+
 /*
  * Puts rows that follow, on the page where the input stands, the row that input_rows_next returned last;
  * returns how many.  What is not put here, input_rows_next returns next.
@@ -444,6 +457,7 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 		row.header = (HeapTupleHeader) PageGetItem(page, item);
 		row.length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET;
 		fetch_ahead(&row);
+		look_ahead(feed, scan, page, row.desc, index + CODES_AHEAD);
 		if (!put_row(feed, NULL, &row, has_row))
 			break;
 	}

@@ -176,6 +176,17 @@ sort_key_code(CodedColumn *coded, Datum value)
 	return code;
 }
 
+void
+sort_key_look_ahead_of(CodedColumn *coded, Datum value)
+{
+	struct varlena *text = (struct varlena *) DatumGetPointer(value);
+
+	if (coded->key->cols->kind == SORT_KEY_NAME)
+		value_table_look_ahead(&coded->reader, (const char *) text, NAMEDATALEN);
+	else if (!VARATT_IS_EXTERNAL(text) && !VARATT_IS_COMPRESSED(text))
+		value_table_look_ahead(&coded->reader, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
+}
+
 static uint64
 count_added(const SortKeyCoding *coding)
 {

@@ -81,6 +81,9 @@ extern SortKey *sort_key_create_coded(SortKey *plain, SortKeyTables *tables);
 /* Returns the code of a value that is not NULL. */
 extern uint32 sort_key_code(CodedColumn *coded, Datum value);
 
+/* Fetches what that needs into the caches; the value will be coded soon. */
+extern void sort_key_look_ahead_of(CodedColumn *coded, Datum value);
+
 /* Should coding end, by the values that this process has looked up?  To be called after each key. */
 static inline bool
 sort_key_coding_fails(const SortKeyCoding *coding)

@@ -301,12 +301,48 @@ add(ValueReader *reader, pg_atomic_uint64 *slot, uint64 hash, const char *bytes,
 	return entry->code;
 }
 
+/* The value's hash, which may be known. */
+static inline uint64
+known_hash(ValueReader *reader, const char *bytes, Size size)
+{
+	for (int i = 0; i < VALUES_AHEAD; i++)
+	{
+		if (reader->ahead[i].bytes == bytes)
+		{
+			reader->ahead[i].bytes = NULL;
+			return reader->ahead[i].hash;
+		}
+	}
+	return hash_value(bytes, size);
+}
+
+void
+value_table_look_ahead(ValueReader *reader, const char *bytes, Size size)
+{
+	const ValueSlots *slots = (const ValueSlots *) (uintptr_t) pg_atomic_read_u64(&reader->table->slots);
+	uint32 last = (reader->nahead - 1) % VALUES_AHEAD;
+	uint32 now = reader->nahead++ % VALUES_AHEAD;
+	uint64 hash = hash_value(bytes, size);
+
+	reader->ahead[now].bytes = bytes;
+	reader->ahead[now].hash = hash;
+	__builtin_prefetch(&slots->slot[hash & slots->mask]);
+	if (reader->ahead[last].bytes != NULL)
+	{
+		uint64 word =
+			pg_atomic_read_u64((pg_atomic_uint64 *) &slots->slot[reader->ahead[last].hash & slots->mask]);
+
+		__builtin_prefetch(slot_entry(word));
+		__builtin_prefetch((const char *) slot_entry(word) + PG_CACHE_LINE_SIZE / 2);
+	}
+}
+
 uint32
 value_table_code(ValueReader *reader, const char *bytes, Size size)
 {
 	ValueTable *table = reader->table;
 	ValueSlots *slots = (ValueSlots *) (uintptr_t) pg_atomic_read_u64(&table->slots);
-	uint64 hash = hash_value(bytes, size);
+	uint64 hash = known_hash(reader, bytes, size);
 	pg_atomic_uint64 *slot = NULL;
 	uint32 code = find(slots, hash, bytes, size, &slot);
 

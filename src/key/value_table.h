@@ -62,12 +62,21 @@ struct ValueTable
 	pg_atomic_uint32 full;	  /* 1: it takes no more values */
 };
 
+/* Values that are fetched into the caches before they are looked up; a power of 2. */
+#define VALUES_AHEAD 4
+
 /* What one process needs to look values up in a table. */
 typedef struct ValueReader
 {
 	ValueTable *table;
 	ValueBlock *block; /* the one that this process fills; NULL: none yet */
 	uint64 added;	   /* number of values that this process has added */
+	struct
+	{
+		const char *bytes;
+		uint64 hash;
+	} ahead[VALUES_AHEAD]; /* values that come soon, and their hashes */
+	uint32 nahead;
 } ValueReader;
 
 /*
@@ -78,6 +87,12 @@ extern bool value_table_init(ValueTable *table, Arena *arena, Size limit, double
 
 /* Returns the code of a value; VALUE_NONE: the table has no room for it. */
 extern uint32 value_table_code(ValueReader *reader, const char *bytes, Size size);
+
+/*
+ * A value that will be looked up soon, while its bytes stay where they are: fetches the value's slot into the
+ * caches, and the entry of the value before it.
+ */
+extern void value_table_look_ahead(ValueReader *reader, const char *bytes, Size size);
 
 /* Returns the number of codes so far. */
 static inline uint32
