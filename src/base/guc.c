@@ -28,6 +28,7 @@ int gpusort_staging_memory = 1024;
 int gpusort_idle_memory = 4096;
 char *gpusort_device_list;
 int gpusort_service_timeout = 10000;
+int gpusort_dictionary;
 int gpusort_spoiled_images;
 int gpusort_queue_timeout = 10000;
 int gpusort_max_work_mem = -1;
@@ -38,6 +39,11 @@ char *gpusort_max_sort_device_memory;
 bool gpusort_log_fallbacks;
 char *gpusort_gpusortd_path;
 char *gpusort_gpusortd_options;
+
+static const struct config_enum_entry dictionary_options[] = {{"auto", GPUSORT_DICTIONARY_AUTO, false},
+															  {"off", GPUSORT_DICTIONARY_OFF, false},
+															  {"on", GPUSORT_DICTIONARY_ON, false},
+															  {NULL, 0, false}};
 
 static const struct config_enum_entry mode_options[] = {{"auto", GPUSORT_MODE_AUTO, false},
 														{"off", GPUSORT_MODE_OFF, false},
@@ -240,6 +246,11 @@ guc_define_all(void)
 							"A sort never waits longer than the CPU would take. -1: no other limit.",
 							&gpusort_queue_timeout, 10000, -1, INT_MAX, PGC_USERSET,
 							GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomEnumVariable(
+		"gpusort.dictionary",
+		"Gives values of text numbers while a sort reads its rows, and sorts each value once.",
+		"auto: where statistics say that values repeat.", &gpusort_dictionary, GPUSORT_DICTIONARY_AUTO,
+		dictionary_options, PGC_USERSET, DEVELOPER_SETTING, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"gpusort.spoiled_images",
 		"Spoils one image of a string in this number, to test the verification of the order.",

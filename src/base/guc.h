@@ -32,6 +32,14 @@ typedef enum GpuSortAlgorithm
 	GPUSORT_ALGORITHM_RADIX
 } GpuSortAlgorithm;
 
+/* Do values of variable width get codes in sort keys? */
+typedef enum GpuSortDictionary
+{
+	GPUSORT_DICTIONARY_AUTO, /* where statistics say that values repeat */
+	GPUSORT_DICTIONARY_OFF,
+	GPUSORT_DICTIONARY_ON /* wherever it is possible */
+} GpuSortDictionary;
+
 extern int gpusort_mode;
 extern int gpusort_backend;
 extern int gpusort_algorithm;
@@ -39,6 +47,7 @@ extern int gpusort_min_rows;
 extern int gpusort_work_mem; /* kB; -1: work_mem for each process */
 extern bool gpusort_create_index;
 extern int gpusort_queue_timeout;  /* ms that a sort waits for device memory; -1: no limit */
+extern int gpusort_dictionary;	   /* a GpuSortDictionary */
 extern int gpusort_spoiled_images; /* one image of a string in this number is spoiled, for tests; 0: none */
 
 /* The limits that superusers set. */

@@ -14,6 +14,7 @@
 
 #include "base/wait_events.h"
 #include "device/participants.h"
+#include "key/coded.h"
 #include "sort/bound.h"
 
 /* Workers that may take part, the first ones: all, but in tests. */
@@ -26,6 +27,17 @@
  * each of 100,000 groups of 50 took 1430 ms instead of 970: keys that push others out take their time.
  */
 #define PATIENCE 8
+
+/*
+ * Values that get codes take one byte in so many of the sort's memory; the tables take one in so many of
+ * these, and what ranks the values takes the others.
+ */
+#define VALUES_SHARE 6
+#define VALUES_OF_MEMORY 3
+
+/* They take no more than for twice the values that are expected, of usual length. */
+#define VALUES_MEMORY_MIN ((Size) 4 * 1024 * 1024)
+#define VALUE_MEMORY 768
 
 /* ---------------------------------------------------------------- memory */
 
@@ -44,7 +56,10 @@ sort_request_set_filters_aside(SortRequest *request)
 
 	if (request->rows.first.n > 0)
 		request->memory.groups = Min(request->memory.limit / GROUP_TABLE_SHARE, GROUP_TABLE_MAX);
-	filters += request->memory.groups;
+	if (request->rows.coded != 0)
+		request->memory.values = Min(request->memory.limit / VALUES_SHARE,
+									 VALUES_MEMORY_MIN + (Size) request->expected.values * VALUE_MEMORY);
+	filters += request->memory.groups + request->memory.values;
 	request->memory.limit = memory_left(request->memory.limit, filters);
 	request->memory.of_each = memory_left(request->memory.of_each, filters / processes);
 }
@@ -114,6 +129,23 @@ sort_share_create_groups(SortShare *share, const SortRequest *request)
 	if (share != NULL)
 		share->groups = groups;
 	return groups;
+}
+
+SortKey *
+sort_share_create_coded(SortShare *share, const SortRequest *request)
+{
+	SortKeyTables *tables;
+
+	if (request->rows.coded == 0)
+		return NULL;
+	tables = sort_key_tables_create(request->rows.coded, share != NULL ? &share->arena : NULL,
+									request->memory.values / VALUES_OF_MEMORY, request->expected.values,
+									request->expected.rows / request->processes.n);
+	if (tables == NULL)
+		return NULL;
+	if (share != NULL)
+		share->tables = tables;
+	return sort_key_create_coded((SortKey *) request->key, tables);
 }
 
 /* ---------------------------------------------------------------- who is how far */

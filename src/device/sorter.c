@@ -48,6 +48,11 @@ sorter_does_nothing(Sorter *sorter)
 {
 }
 
+void
+sorter_never_coded(Sorter *sorter, void (*feed_again)(Chunk *chunk, void *arg), void *arg)
+{
+}
+
 int
 sorter_has_one_part(const SortRequest *request)
 {

@@ -76,7 +76,9 @@ struct Sorter
 	struct GroupBound *groups;			   /* says which rows of each group are wanted; NULL: all */
 	GroupFilter *group_filter;			   /* this process's filter of groups, while it feeds; NULL: none */
 	Place *places;						   /* where its rows are; the first place that is asked for room */
-	SortShare *share;					   /* what other processes need to join; NULL: no process can join */
+	/* the key with codes in the place of values, until coding ends; NULL: rows have the request's key */
+	struct SortKey *coded;
+	SortShare *share; /* what other processes need to join; NULL: no process can join */
 	/* the number of this process among the processes that feed; -1: it does not feed, or no longer */
 	int process;
 	/* where lone workers write runs (SortTeam); NULL: the sorter takes no runs of lone workers */
@@ -113,6 +115,7 @@ typedef struct SortRequest
 		uint64 wanted;		 /* number of rows that are wanted, from the first one on; 0: all */
 		bool with_ties;		 /* rows that equal the last wanted one are wanted, too */
 		FirstOfGroups first; /* what is wanted of each group of rows */
+		uint32 coded;		 /* columns whose values may get codes (key/coded.h), as bits */
 	} rows;
 
 	/* Host memory, in bytes. */
@@ -122,6 +125,7 @@ typedef struct SortRequest
 		/* the part of the limit that each process brings; 0: the limit is for any number of processes */
 		Size of_each;
 		Size groups; /* for what is known of groups; not in the limit (sort_request_set_filters_aside) */
+		Size values; /* for tables of values; also set aside */
 	} memory;
 
 	struct
@@ -139,6 +143,7 @@ typedef struct SortRequest
 		double kept;	  /* those of them that are not dropped because of their groups */
 		double row_bytes; /* bytes of one row, without its key */
 		double key_bytes; /* bytes of one key */
+		double values;	  /* different values of a coded column */
 		double cpu_ms;	  /* milliseconds that the cpu device is expected to take */
 		/* a sample of the keys, in order, to split the rows by; NULL: the rows are not split */
 		const struct KeySample *sample;
@@ -182,6 +187,13 @@ struct SortDevice
 	 * left to be fed.
 	 */
 	bool (*enter)(Sorter *sorter, int processes);
+
+	/*
+	 * Called by a process that feeds and has put its chunk, if Sorter.coded is set: ends coding.  Gives the
+	 * caller each chunk with codes that the sort has in memory, to feed its rows again, and then makes it
+	 * empty.  Sorter.coded is NULL afterwards.
+	 */
+	void (*end_coding)(Sorter *sorter, void (*feed_again)(Chunk *chunk, void *arg), void *arg);
 
 	/*
 	 * Ends this process's part of the input; no chunk is outstanding.  May wait for other processes and sort
@@ -338,6 +350,7 @@ extern int64 sorter_cannot_count(Sorter *sorter, int64 first, int64 end);
 extern bool sorter_can_not(Sorter *sorter);
 extern void sorter_does_nothing(Sorter *sorter);
 extern int sorter_has_one_part(const SortRequest *request);
+extern void sorter_never_coded(Sorter *sorter, void (*feed_again)(Chunk *chunk, void *arg), void *arg);
 
 /* seek_range and pass_range_end of SortDevice, for rows that have a position. */
 extern void sorter_seek_range(Sorter *sorter, int range, int nranges);

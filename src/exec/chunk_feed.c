@@ -27,6 +27,7 @@
 #include "sort/group_bound.h"
 #include "sort/record.h"
 #include "sort/splitters.h"
+#include "sort/value_ranks.h"
 
 /* A row of a page is fetched into the caches so many bytes ahead: rows are put there from its end on. */
 #define PAGE_AHEAD 512
@@ -45,10 +46,13 @@ struct SortFeed
 {
 	Sorter *sorter;
 	SortKey *key;
-	MemoryContext context; /* all that the feed holds */
-	BoundFilter *filter;   /* NULL: all rows are wanted */
-	GroupFilter *groups;   /* NULL: all rows of each group are wanted */
-	bool reads_tails;	   /* may the tails of keys be left to the rows? */
+	MemoryContext context;	  /* all that the feed holds */
+	BoundFilter *filter;	  /* NULL: all rows are wanted */
+	GroupFilter *groups;	  /* NULL: all rows of each group are wanted */
+	const SortKey *coded_key; /* the key with codes */
+	SortKeyCoding *coding;	  /* codes in the key now; NULL: none */
+	CodedValues *values;	  /* while rows with codes are fed again */
+	bool reads_tails;		  /* may the tails of keys be left to the rows? */
 	RowSource row;
 	InputBatch *batch; /* rows that are looked up together in the filter of groups; NULL: one at a time */
 	int nparts;
@@ -80,6 +84,12 @@ sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *u
 	sorter->group_filter = feed->groups;
 	feed->reads_tails = (sorter->device->properties & SORT_READS_TAILS) && feed->filter == NULL &&
 						!key->policy.alone && !key->verified && key->policy.index_rows == NULL;
+	if (sorter->coded != NULL)
+	{
+		feed->key = sorter->coded;
+		feed->coded_key = feed->key;
+		feed->coding = feed->key->coding;
+	}
 	row_source_init(&feed->row, desc, sorter->device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : unused);
 	MemoryContextSwitchTo(old);
 	return feed;
@@ -283,6 +293,60 @@ put_wanted(SortFeed *feed, const uint8 *key, Size size, TupleTableSlot *slot, co
 	return true;
 }
 
+/* ---------------------------------------------------------------- the end of codes */
+
+/* Feeds a row of a chunk again, with its plain key. */
+static void
+put_again(SortFeed *feed, const uint8 *key, Size size, const MinimalTuple row)
+{
+	PageRow stored = {.header = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET),
+					  .length = row->t_len};
+	FeedPart *part = feed->parts;
+
+	if (put_variable(feed, part, key, size, NULL, &stored, true))
+		return;
+	if (next_chunk(feed, part, chunk_entry_size(0, true) + record_whole_size(size, row_stored_size(row))) ==
+			NULL ||
+		!put_variable(feed, part, key, size, NULL, &stored, true))
+		elog(ERROR, "gpusort: a row that was fed again finds no room");
+}
+
+static void
+feed_again(Chunk *chunk, void *arg)
+{
+	SortFeed *feed = arg;
+
+	if (feed->values == NULL)
+		feed->values = coded_values_create(feed->coded_key);
+	for (uint64 i = 0; i < chunk->nrows; i++)
+	{
+		const char *entry = chunk->base + i * chunk->entry_size;
+		Size size;
+		const uint8 *key = coded_values_plain_key(feed->values, (const uint8 *) entry, &size);
+
+		put_again(feed, key, size,
+				  (MinimalTuple) (chunk->base + *(const uint64 *) (entry + chunk->key_width)));
+		if (i % PROGRESS_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Rows have plain keys from now on, also those that were fed before. */
+static pg_noinline void
+end_coding(SortFeed *feed)
+{
+	MemoryContext old = MemoryContextSwitchTo(feed->context);
+
+	put_chunk(feed, feed->parts);
+	feed->key = feed->coding->plain;
+	feed->coding = NULL;
+	feed->sorter->device->end_coding(feed->sorter, feed_again, feed);
+	if (feed->values != NULL)
+		coded_values_free(feed->values);
+	feed->values = NULL;
+	MemoryContextSwitchTo(old);
+}
+
 /*
  * Puts the row unless it is not wanted.  False: as above; or the page's row has a NULL, or a column of the
  * key is not at the same place in all rows.
@@ -296,6 +360,14 @@ put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_r
 
 	if (key == NULL)
 		return false;
+	if (feed->coding != NULL && unlikely(sort_key_coding_fails(feed->coding)) &&
+		sort_key_coding_ends(feed->coding))
+	{
+		end_coding(feed);
+		key = encode_key(feed->key, slot, in_page, fixed, &size);
+		if (key == NULL)
+			return false;
+	}
 	return leave_out(feed, key, size) || put_wanted(feed, key, size, slot, in_page, has_row);
 }
 
@@ -311,6 +383,11 @@ sort_feed_end(SortFeed *feed)
 {
 	for (int i = 0; i < feed->nparts; i++)
 		put_chunk(feed, &feed->parts[i]);
+	if (feed->coding != NULL && sort_key_tables_ended(feed->coding->tables))
+	{
+		end_coding(feed);
+		put_chunk(feed, feed->parts);
+	}
 	if (feed->groups != NULL)
 		group_filter_end(feed->groups);
 	feed->sorter->group_filter = NULL;
@@ -342,6 +419,19 @@ note_rows(HeapScanDesc scan, uint32 last, uint64 nrows)
 		pgstat_count_heap_getnext(scan->rs_base.rs_rd);
 }
 
+/* Rows of the page that are fetched ahead if keys have codes. */
+#define CODES_AHEAD 2
+
+/* Fetches what a coming row of the page needs for its codes, if there is one. */
+static inline void
+look_ahead(const SortFeed *feed, HeapScanDesc scan, Page page, TupleDesc desc, uint32 index)
+{
+	if (feed->coding != NULL && index < (uint32) scan->rs_ntuples)
+		sort_key_look_ahead(feed->key, desc,
+							(HeapTupleHeader) PageGetItem(page,
+														  PageGetItemId(page, scan->rs_vistuples[index])));
+}
+
 /*
  * Puts rows that follow, on the page where the input stands, the row that input_rows_next returned last;
  * returns how many.  What is not put here, input_rows_next returns next.
@@ -367,6 +457,7 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 		row.header = (HeapTupleHeader) PageGetItem(page, item);
 		row.length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET;
 		fetch_ahead(&row);
+		look_ahead(feed, scan, page, row.desc, index + CODES_AHEAD);
 		if (!put_row(feed, NULL, &row, has_row))
 			break;
 	}

@@ -130,6 +130,17 @@ explain_number(const char *short_label, const char *label, const char *unit, uin
 		explain_word(short_label, psprintf(UINT64_FORMAT "%s", number, unit != NULL ? unit : ""), es);
 }
 
+/* The different values that got codes. */
+static void
+explain_values(const SorterStats *stats, ExplainState *es)
+{
+	explain_number("Values", "Values", NULL, stats->values, true, es);
+	explain_number("Memory of Values", "Memory of Values", "kB", kilobytes(stats->value_bytes), true, es);
+	if (stats->coding_ended)
+		explain_word("Coding", "ended, too many values", es);
+	end_line(es);
+}
+
 static void
 explain_method(const char *device, bool verified, const SorterStats *stats, ExplainState *es)
 {
@@ -166,6 +177,8 @@ explain_method(const char *device, bool verified, const SorterStats *stats, Expl
 			explain_word("Looking for Groups", "ended, few rows dropped", es);
 		end_line(es);
 	}
+	if (stats->values > 0)
+		explain_values(stats, es);
 	if (!is_text)
 		ExplainPropertyBool("Order Verified", verified, es);
 	else if (verified)

@@ -39,6 +39,7 @@
 #include "exec/not_null.h"
 #include "exec/own_workers.h"
 #include "key/changes.h"
+#include "key/coded.h"
 #include "key/key_row.h"
 #include "key/sort_key.h"
 #include "monitor/counters.h"
@@ -201,6 +202,23 @@ rows_wanted_now(GpuSortState *state)
 	return wanted;
 }
 
+/* Sorts with less memory have no tables of values. */
+#define CODES_MEMORY_MIN ((Size) 1024 * 1024)
+
+/* The columns whose values get codes: sorts that leave rows out compare keys while the rows come. */
+static uint32
+coded_columns(const GpuSortState *state, const SortDevice *device, const SortRequest *request,
+			  const SortExpected *expected)
+{
+	uint32 columns = gpusort_dictionary == GPUSORT_DICTIONARY_ON ? PG_UINT32_MAX : expected->coded;
+
+	if (device->kind != DEVICE_CPU || gpusort_dictionary == GPUSORT_DICTIONARY_OFF ||
+		request->memory.limit < CODES_MEMORY_MIN || request->rows.wanted > 0 || request->rows.first.n > 0 ||
+		state->key->policy.alone)
+		return 0;
+	return sort_key_codable(state->key, columns);
+}
+
 static void
 make_request(GpuSortState *state, const SortDevice *device, SortRequest *request)
 {
@@ -232,6 +250,8 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->processes.help =
 		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
 	request->expected.cpu_ms = expected.cpu_ms;
+	request->rows.coded = coded_columns(state, device, request, &expected);
+	request->expected.values = expected.values;
 	sort_request_set_filters_aside(request);
 	if (device->count_parts(request) > 1)
 		take_sample(state, request);

@@ -205,7 +205,7 @@ key_to_write(ExternalSort *external, const char *record, Size *size)
 
 /* Is making the keys again out of rows better than having them written and read? */
 static bool
-keys_are_better_made(ExternalSort *external, SortedRows *sorted)
+keys_are_better_made(ExternalSort *external, SortedRows *sorted, const ValueRanks *ranks)
 {
 	uint64 step = sorted->nrows / KEY_SAMPLES + 1;
 	Size keys = 0;
@@ -215,7 +215,9 @@ keys_are_better_made(ExternalSort *external, SortedRows *sorted)
 	{
 		Size key = sorted->squeeze.nwords * sizeof(uint64);
 
-		if (sorted->variable)
+		if (ranks != NULL)
+			(void) value_ranks_plain_key(ranks, sorted, i, &key);
+		else if (sorted->variable)
 			(void) key_to_write(external, sorted_rows_address(sorted, i), &key);
 		keys += key;
 		rows += sorted_rows_row(sorted, i)->t_len;
@@ -227,12 +229,12 @@ keys_are_better_made(ExternalSort *external, SortedRows *sorted)
 
 /* Keys alone are written where rows are made of them, but those of ICU, which are larger than the rows. */
 static RunContent
-choose_content(ExternalSort *external, SortedRows *sorted)
+choose_content(ExternalSort *external, SortedRows *sorted, const ValueRanks *ranks)
 {
 	if (sorted->rows != NULL && !external->key->uses_icu)
 		return RUN_KEYS;
-	return external->row_keys != NULL && keys_are_better_made(external, sorted) ? RUN_ROWS
-																				: RUN_KEYS_AND_ROWS;
+	return external->row_keys != NULL && keys_are_better_made(external, sorted, ranks) ? RUN_ROWS
+																					   : RUN_KEYS_AND_ROWS;
 }
 
 static void
@@ -258,6 +260,30 @@ write_rows(ExternalSort *external, SortedRows *sorted, Run *run)
 	}
 }
 
+/* The same for rows whose keys have ranks. */
+static void
+write_ranked(SortedRows *sorted, const ValueRanks *ranks, Run *run)
+{
+	for (uint64 i = 0; i < sorted->nrows; i++)
+	{
+		StoredRow row;
+		const uint8 *key;
+		Size size;
+
+		if (i % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		sorted_rows_prefetch(sorted, i, 1);
+		row = (StoredRow) sorted_rows_address(sorted, i);
+		if (run->format.content == RUN_ROWS)
+		{
+			run_write_row(run, row);
+			continue;
+		}
+		key = value_ranks_plain_key(ranks, sorted, i, &size);
+		run_write_variable(run, key, size, row);
+	}
+}
+
 void
 external_sort_end_run(ExternalSort *external, const Run *run, double ms)
 {
@@ -267,17 +293,21 @@ external_sort_end_run(ExternalSort *external, const Run *run, double ms)
 }
 
 void
-external_sort_add_run(ExternalSort *external, SortedRows *sorted)
+external_sort_add_run(ExternalSort *external, SortedRows *sorted, const ValueRanks *ranks)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
 	Stopwatch watch = stopwatch_start();
-	RunFormat format = {.variable = sorted->variable, .content = choose_content(external, sorted)};
+	RunFormat format = {.variable = external->key->variable,
+						.content = choose_content(external, sorted, ranks)};
 	Run *run;
 
-	if (!sorted->variable)
+	if (!format.variable)
 		format.squeeze = sorted->squeeze;
 	run = add_run(external, 0, &format);
-	write_rows(external, sorted, run);
+	if (ranks != NULL)
+		write_ranked(sorted, ranks, run);
+	else
+		write_rows(external, sorted, run);
 	external_sort_end_run(external, run, stopwatch_ms(watch));
 	MemoryContextSwitchTo(old);
 }

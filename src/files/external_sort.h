@@ -13,6 +13,7 @@
 #include "files/run.h"
 #include "monitor/sort_stats.h"
 #include "sort/sorted_rows.h"
+#include "sort/value_ranks.h"
 
 typedef struct ExternalSort ExternalSort;
 
@@ -38,8 +39,11 @@ extern void external_sort_allow(ExternalSort *external, Size memory_limit);
  */
 extern void external_sort_share(ExternalSort *external, FileSet *files, int process);
 
-/* Writes the rows as a run.  The external sort must not be full. */
-extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
+/*
+ * Writes the rows as a run.  The external sort must not be full.  ranks: of the values, if the rows' keys
+ * have ranks in the place of values; else NULL.
+ */
+extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted, const ValueRanks *ranks);
 
 /*
  * Begins a run without keys, if rows have their sort columns.  The caller writes it, row by row in order

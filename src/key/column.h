@@ -45,6 +45,7 @@ typedef enum SortKeyKind
 	SORT_KEY_TIMETZ,   /* TimeTzADT * */
 	SORT_KEY_INTERVAL, /* Interval * */
 	SORT_KEY_ENUM,	   /* oid of a pg_enum row */
+	SORT_KEY_CODE,	   /* a value of variable width, of which the key has the code (coded.h) */
 	/* variable width */
 	SORT_KEY_TEXT,	 /* varlena */
 	SORT_KEY_BPCHAR, /* varlena; trailing blanks do not count */
@@ -111,6 +112,7 @@ struct SortKeyColumn
 	SortKeyIcu *icu;	   /* NULL: ICU is not used */
 	SortKeyImages *images; /* makes images of strings; NULL: strings have no image */
 	SortKeyEnum *enum_order;
+	struct CodedColumn *coded;	   /* of SORT_KEY_CODE */
 	SortKeyComponents *components; /* NULL: values do not consist of other values */
 	SortKeyAppend guess;		   /* guess of values that are stored whole behind it; NULL: there is none */
 	Oid comparison;	  /* function that compares values that are stored whole; otherwise InvalidOid */

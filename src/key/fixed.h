@@ -8,6 +8,7 @@
 #ifndef GPUSORT_KEY_FIXED_H
 #define GPUSORT_KEY_FIXED_H
 
+#include "key/coded.h"
 #include "key/enum.h"
 #include "key/numbers.h"
 
@@ -90,6 +91,8 @@ sort_key_order32(const SortKeyColumn *col, Datum value)
 			return sort_key_order_float4(DatumGetFloat4(value)) ^ flip;
 		case SORT_KEY_ENUM:
 			return sort_key_enum_order(col->enum_order, DatumGetObjectId(value)) ^ flip;
+		case SORT_KEY_CODE:
+			return sort_key_code(col->coded, value);
 		default:
 			pg_unreachable();
 	}
@@ -114,6 +117,7 @@ sort_key_store_fixed(const SortKeyColumn *col, Datum value, uint8 *dst)
 		case SORT_KEY_UINT32:
 		case SORT_KEY_FLOAT4:
 		case SORT_KEY_ENUM:
+		case SORT_KEY_CODE:
 			sort_key_store32(dst, sort_key_order32(col, value));
 			break;
 		case SORT_KEY_INT64:

@@ -33,6 +33,8 @@ typedef struct SortColumnSpec
 
 typedef struct SortKeyColumn SortKeyColumn; /* one ORDER BY column; private: column.h */
 typedef struct KeyRow KeyRow;				/* key_row.h */
+typedef struct SortKeyCoding SortKeyCoding; /* coded.h */
+typedef struct ValueTable ValueTable;		/* value_table.h */
 
 /*
  * A key that is being built, and the state of the encoders.  Its bytes are valid until the next key is begun.
@@ -80,6 +82,8 @@ typedef struct SortKey
 	int nplaces;		   /* then: number of columns whose places the key has; 0: the key needs no places */
 	bool uses_icu;		   /* does the key contain sort keys of ICU? */
 	uint64 description;	   /* a hash of the columns (changes.c) */
+
+	SortKeyCoding *coding; /* the codes that the key has in the place of values; NULL: it has none */
 
 	SortKeyBuilder builder;
 	SortKeyPolicy policy;

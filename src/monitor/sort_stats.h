@@ -24,6 +24,9 @@ typedef struct SorterStats
 	uint64 rows_of_group; /* number of the first rows of each group that are wanted; 0: all */
 	uint64 groups;		  /* groups of which the lowest keys were kept to drop rows, about */
 	bool groups_off;	  /* has a process stopped to look for rows to drop, because there were few? */
+	uint64 values;		  /* values that got codes, of all coded columns; 0: keys had no codes */
+	Size value_bytes;	  /* bytes of their tables */
+	bool coding_ended;	  /* had keys no codes from some row on? */
 	uint64 corrections;	  /* rows that were moved because their keys guessed the order wrongly */
 	uint64 rows_helped;	  /* rows that other processes put in order for the reader */
 	int processes; /* processes that fed the sort; on the cpu device they also sorted. 1: only this process */

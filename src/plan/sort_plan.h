@@ -41,6 +41,8 @@ typedef struct SortExpected
 	DeviceKind limited;
 	double limited_from;
 	int key_bytes;		/* bytes of a row's key */
+	uint32 coded;		/* columns whose values get codes, as bits */
+	double values;		/* different values of such a column */
 	double kept;		/* rows that are not dropped when they come */
 	double ms;			/* milliseconds of the sort, without its input */
 	double postgres_ms; /* milliseconds of PostgreSQL's sort in its place */

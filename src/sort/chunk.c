@@ -23,6 +23,7 @@ chunk_reset(Chunk *chunk)
 	chunk->nrows = 0;
 	chunk->ascending = true;
 	chunk->descending = true;
+	chunk->ranked = false;
 	memset(chunk->key_differs, 0, sizeof(chunk->key_differs));
 }
 

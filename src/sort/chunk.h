@@ -45,6 +45,7 @@ typedef struct Chunk
 	/* Properties of the keys, noted by the feed: they let a device squeeze keys and skip work. */
 	bool ascending;	 /* no key is less than the one before it */
 	bool descending; /* each key is less than the one before it */
+	bool ranked;	 /* fixed keys: were codes replaced by ranks (value_ranks.h)? */
 	/* fixed keys: bits in which a key differs from the chunk's first one, as loaded from memory */
 	uint64 key_differs[KEY_MAX_WORDS];
 

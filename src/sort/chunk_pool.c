@@ -119,6 +119,28 @@ chunk_pool_hand_over(ChunkPool *pool, ChunkPool *to, int parts, struct Place *pl
 	pool->nrows -= rows;
 }
 
+Chunk *
+chunk_pool_take_filled(ChunkPool *pool, bool fixed)
+{
+	Chunk *chunks = take_list(pool, &pool->filled);
+	Chunk *taken = NULL;
+	Chunk **end = &taken;
+	Chunk *chunk;
+
+	while ((chunk = pop(&chunks)) != NULL)
+	{
+		if ((chunk->key_width > 0) == fixed)
+		{
+			chunk->next = NULL;
+			*end = chunk;
+			end = &chunk->next;
+		}
+		else
+			chunk_pool_add(pool, chunk);
+	}
+	return taken;
+}
+
 void
 chunk_pool_empty(ChunkPool *pool)
 {

@@ -91,6 +91,9 @@ chunks_cut(Chunk *chunks, SortBound *bound, GroupFilter *groups)
  */
 extern void chunk_pool_hand_over(ChunkPool *pool, ChunkPool *to, int parts, struct Place *place);
 
+/* Takes the filled chunks with fixed keys, or those with variable keys, if a sort has both (key/coded.h). */
+extern Chunk *chunk_pool_take_filled(ChunkPool *pool, bool fixed);
+
 /* Makes the filled chunks empty, because their rows are elsewhere. */
 extern void chunk_pool_empty(ChunkPool *pool);
 

@@ -91,11 +91,11 @@ next_size(const CpuSorter *sorter, Size at_least)
 /* ---------------------------------------------------------------- sorting and spilling */
 
 static void
-verify_order(CpuSorter *sorter)
+verify_order(CpuSorter *sorter) /* only plain keys guess */
 {
 	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_VERIFYING);
 
-	sorted_rows_verify(&sorter->sorted, sorter->key);
+	sorted_rows_verify(&sorter->sorted, sorter->plain);
 	sorter->stats.corrections += sorter->sorted.corrected;
 	progress_enter(&sorter->base, phase);
 }
@@ -115,8 +115,9 @@ cpu_sort_chunks(CpuSorter *sorter)
 
 	chunk_pool_close(&sorter->own);
 	cpu_count_rows(sorter);
-	sorted_rows_make(&sorter->sorted, sorter->key, sorter->own.filled, sorter->own.nrows);
-	if (sorter->key->verified)
+	cpu_rank_chunks(sorter);
+	sorted_rows_make(&sorter->sorted, cpu_key_of_chunks(sorter), sorter->own.filled, sorter->own.nrows);
+	if (cpu_key_of_chunks(sorter)->verified)
 		verify_order(sorter);
 	note_memory(sorter, sorter->own.memory + sorted_rows_used(&sorter->sorted));
 	sorter->stats.sort_ms += stopwatch_ms(watch);
@@ -129,7 +130,7 @@ cpu_begin_external(CpuSorter *sorter)
 
 	if (sorter->external == NULL)
 	{
-		sorter->external = external_sort_create(sorter->key, sorter->complete_rows, sorter->limit,
+		sorter->external = external_sort_create(sorter->plain, sorter->complete_rows, sorter->limit,
 												sorter->random_access, &sorter->stats);
 		if (sorter->apart && !sorter->published)
 			external_sort_share(sorter->external, sorter->files, sorter->base.process);
@@ -137,26 +138,56 @@ cpu_begin_external(CpuSorter *sorter)
 	MemoryContextSwitchTo(old);
 }
 
+/* Writes the filled chunks, which all have one kind of keys. */
+static void
+write_chunks(CpuSorter *sorter)
+{
+	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
+
+	cpu_sort_chunks(sorter);
+	progress_enter(&sorter->base, PROGRESS_WRITING);
+	cpu_add_run(sorter);
+	sorted_rows_free(&sorter->sorted);
+	note_memory(sorter, sorter->own.memory);
+	chunk_pool_empty(&sorter->own);
+	progress_enter(&sorter->base, phase);
+}
+
+/* Merges runs if there is no room for one more. */
+static void
+merge_if_full(CpuSorter *sorter)
+{
+	if (!external_sort_is_full(sorter->external))
+		return;
+	chunk_pool_free_empty(&sorter->own, place_release);
+	progress_enter(&sorter->base, PROGRESS_MERGING);
+	external_sort_merge_full_generations(sorter->external);
+}
+
 void
 cpu_spill(CpuSorter *sorter)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
+	Chunk *plain = NULL;
 
 	cpu_begin_external(sorter);
-	cpu_sort_chunks(sorter);
-	progress_enter(&sorter->base, PROGRESS_WRITING);
-	external_sort_add_run(sorter->external, &sorter->sorted);
-	sorted_rows_free(&sorter->sorted);
-	note_memory(sorter, sorter->own.memory);
-
-	chunk_pool_empty(&sorter->own);
-	if (external_sort_is_full(sorter->external))
+	chunk_pool_close(&sorter->own);
+	if (sorter->tables != NULL)
+		plain = chunk_pool_take_filled(&sorter->own, false);
+	if (sorter->own.nrows > 0)
+		write_chunks(sorter);
+	if (plain != NULL)
 	{
-		chunk_pool_free_empty(&sorter->own, place_release);
-		progress_enter(&sorter->base, PROGRESS_MERGING);
-		external_sort_merge_full_generations(sorter->external);
+		merge_if_full(sorter);
+		for (Chunk *next; plain != NULL; plain = next)
+		{
+			next = plain->next;
+			chunk_pool_add(&sorter->own, plain);
+		}
+		write_chunks(sorter);
 	}
+	merge_if_full(sorter);
 	progress_enter(&sorter->base, phase);
 	MemoryContextSwitchTo(old);
 }
@@ -177,6 +208,8 @@ take_open(CpuSorter *sorter, Size at_least)
 {
 	Chunk *chunk = chunk_pool_take_open(&sorter->own, at_least);
 
+	if (chunk != NULL && chunk->nrows == 0)
+		chunk_set_layout(chunk, sorter->key);
 	if (chunk == NULL || chunk->nrows > 0 || has_room(sorter, 0))
 		return chunk;
 	chunk_pool_add_open(&sorter->own, chunk);

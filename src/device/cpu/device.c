@@ -24,7 +24,7 @@ create_sorter(const SortKey *key)
 	CpuSorter *sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
 
 	sorter->base.device = &sort_device_cpu;
-	sorter->key = key;
+	sorter->key = sorter->plain = key;
 	sorter->context = context;
 	sorter->stats.processes = 1;
 	sorter->base.process = -1;
@@ -94,8 +94,8 @@ let_join(CpuSorter *sorter, const SortRequest *request)
 	sorter->files = sorter->base.files = palloc(sizeof(FileSet));
 	file_set_init(sorter->files);
 	sorter->base.lone_memory = request->memory.limit / request->processes.n;
-	share_chunks(sorter, shared_chunks_create(sorter->limit, request->memory.groups, request->processes.n,
-											  request->processes.help));
+	share_chunks(sorter, shared_chunks_create(sorter->limit, request->memory.groups + request->memory.values,
+											  request->processes.n, request->processes.help));
 }
 
 static Sorter *
@@ -113,6 +113,7 @@ cpu_begin(const SortRequest *request)
 		let_join(sorter, request);
 	sorter->base.bound = sort_share_create_bound(sorter->base.share, request);
 	sorter->base.groups = sort_share_create_groups(sorter->base.share, request);
+	cpu_begin_coding(sorter, sort_share_create_coded(sorter->base.share, request));
 	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows.wanted : 0;
 	MemoryContextSwitchTo(old);
 	return &sorter->base;
@@ -174,6 +175,18 @@ sort_cpu_begin_runs(const SortKey *key, TupleDesc complete_rows, Size memory, Fi
 	return &sorter->base;
 }
 
+/* In a worker: its keys have codes if the leader's have. */
+static void
+join_coding(CpuSorter *sorter)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	if (sorter->base.share->tables != NULL)
+		cpu_begin_coding(sorter,
+						 sort_key_create_coded((SortKey *) sorter->plain, sorter->base.share->tables));
+	MemoryContextSwitchTo(old);
+}
+
 static Sorter *
 cpu_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows)
 {
@@ -193,6 +206,7 @@ cpu_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complet
 	sorter->base.process = process;
 	sorter->files = &team->files;
 	share_chunks(sorter, (SharedChunks *) share);
+	join_coding(sorter);
 	return &sorter->base;
 }
 
@@ -213,6 +227,7 @@ cpu_finish_feed(Sorter *base)
 	sorter_note_fed(base);
 	if (!sort_share_wait_all_fed(share))
 		return;
+	cpu_settle_coding(sorter);
 	if (share->overflowed)
 	{
 		joint_spill_finish(sorter);
@@ -316,6 +331,7 @@ finish_sharing(CpuSorter *sorter)
 	if (shared->reserved_rows != 0)
 		elog(ERROR, "gpusort: a chunk of a parallel sort was not put");
 	sorter->stats.processes = Max(shared->base.nentered, 1);
+	cpu_settle_coding(sorter);
 	if (shared->is_sorted)
 		take_sorted(sorter);
 	shared_chunks_collect(shared, 1, &sorter->own, &sorter->shared_place);
@@ -398,12 +414,24 @@ cpu_count_keys(Sorter *base, int64 first, int64 end)
 /* ---------------------------------------------------------------- statistics, end */
 
 static void
+get_coding(const CpuSorter *sorter, SorterStats *stats)
+{
+	if (sorter->tables == NULL)
+		return;
+	stats->values = sort_key_tables_values(sorter->tables);
+	stats->value_bytes = sort_key_tables_bytes(sorter->tables);
+	stats->coding_ended = sort_key_tables_ended(sorter->tables);
+	stats->peak_memory += stats->value_bytes;
+}
+
+static void
 cpu_get_stats(const Sorter *base, SorterStats *stats)
 {
 	const CpuSorter *sorter = (const CpuSorter *) base;
 
 	*stats = sorter->stats;
 	stats->rows_helped = sorter->reader.rows_read;
+	get_coding(sorter, stats);
 	if (base->bound != NULL)
 		stats->rows_dropped = bound_dropped(base->bound);
 	sorter_get_groups(base, stats);
@@ -435,6 +463,7 @@ const SortDevice sort_device_cpu = {
 	.begin = cpu_begin,
 	.join = cpu_join,
 	.enter = cpu_enter,
+	.end_coding = cpu_end_coding,
 	.finish_feed = cpu_finish_feed,
 	.sort = cpu_sort,
 	.sort_together = cpu_sort_together,

@@ -128,6 +128,52 @@ verify_jointly(SharedChunks *shared, int process, const SortKey *key)
 	sort_key_comparer_free(comparer);
 }
 
+/* Process 0: ranks the values, for all processes. */
+static void
+rank_values(SharedChunks *shared, const SortKey *key)
+{
+	ValueRanks *ranks = value_ranks_create(key);
+	bool has_memory = true;
+
+	chunk_pool_close(&shared->pool);
+	for (int i = 0; i < ranks->tables.n && has_memory; i++)
+	{
+		Size size = sizeof(uint32) * ranks->ncodes[i];
+
+		shared->ranks.ranks[i] = arena_alloc(&shared->base.arena, TYPEALIGN(8, size + 1));
+		has_memory = shared->ranks.ranks[i] != NULL;
+		if (has_memory)
+			memcpy(shared->ranks.ranks[i], ranks->tables.ranks[i], size);
+	}
+	shared->ranks.n = has_memory ? ranks->tables.n : 0;
+	value_ranks_free(ranks);
+}
+
+/* Replaces the codes of all chunks by ranks; false: there is no memory for that. */
+static bool
+give_ranks(SharedChunks *shared, int process, const SortKey *key)
+{
+	uint32 number = 0;
+	uint32 mine;
+
+	if (process == 0)
+		rank_values(shared, key);
+	sort_share_meet(&shared->base);
+	if (shared->ranks.n == 0)
+		return false;
+	mine = pg_atomic_fetch_add_u32(&shared->next_chunk, 1);
+	for (Chunk *chunk = shared->pool.filled; chunk != NULL; chunk = chunk->next, number++)
+	{
+		if (number != mine)
+			continue;
+		value_ranks_give(&shared->ranks, key, chunk);
+		mine = pg_atomic_fetch_add_u32(&shared->next_chunk, 1);
+		CHECK_FOR_INTERRUPTS();
+	}
+	sort_share_meet(&shared->base);
+	return true;
+}
+
 static void
 meet_others(void *arg)
 {
@@ -139,6 +185,8 @@ joint_sort(SharedChunks *shared, int process, const SortKey *key, const Sorter *
 {
 	ParallelSortSync sync = {meet_others, &shared->base};
 
+	if (key->coding != NULL && !give_ranks(shared, process, key))
+		return;
 	if (process == 0)
 		prepare(shared, key);
 	sort_share_meet(&shared->base);

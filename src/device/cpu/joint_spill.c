@@ -249,7 +249,7 @@ merge_runs(CpuSorter *sorter, bool is_sorted, bool overflowed)
 	cpu_begin_external(sorter);
 	if (is_sorted)
 	{
-		external_sort_add_run(sorter->external, &sorter->sorted);
+		cpu_add_run(sorter);
 		chunk_pool_free_filled(&sorter->own, place_release);
 	}
 	write_all(sorter);

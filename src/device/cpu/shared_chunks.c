@@ -39,6 +39,7 @@ shared_chunks_create(Size limit, Size more, int processes, bool helped)
 	shared->base.most = Min(SORT_SHARE_MAX_PROCESSES, Max(1, limit / PROCESS_MEMORY_MIN));
 	shared->processes = Min(processes, shared->base.most);
 	shared->helped = helped;
+	pg_atomic_init_u32(&shared->next_chunk, 0);
 	chunk_pool_init(&shared->pool);
 	return shared;
 }
@@ -96,6 +97,8 @@ take_open(SharedChunks *shared, const SortKey *key, Size at_least)
 		chunk = NULL;
 	}
 	SpinLockRelease(&shared->base.mutex);
+	if (chunk != NULL && chunk->nrows == 0)
+		chunk_set_layout(chunk, key);
 	return chunk;
 }
 

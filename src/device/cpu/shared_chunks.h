@@ -27,6 +27,7 @@
 #include "sort/chunk.h"
 #include "sort/chunk_pool.h"
 #include "sort/sorted_rows.h"
+#include "sort/value_ranks.h"
 
 /* At the start of the shared memory; the mutex of base guards all that changes. */
 typedef struct SharedChunks
@@ -46,8 +47,10 @@ typedef struct SharedChunks
 	ParallelSort *sort;
 	SortedRows sorted; /* the result */
 	bool is_sorted;
-	bool helped;			/* will processes help the leader to read the result? */
-	ReturnWindows *windows; /* NULL: no process helps, or windows do not pay, or there is no memory */
+	RankTables ranks; /* ranks of the values that have codes; n is 0: none, or there is no memory */
+	pg_atomic_uint32 next_chunk; /* the next of the chunks whose codes are to be replaced */
+	bool helped;				 /* will processes help the leader to read the result? */
+	ReturnWindows *windows;		 /* NULL: no process helps, or windows do not pay, or there is no memory */
 
 	/* When there was no room, and each process spills by itself (joint_spill.c): */
 	int nleaving;		 /* processes that have begun to go apart */

@@ -19,12 +19,18 @@
 #include "device/sorter.h"
 #include "files/external_sort.h"
 #include "files/run_ranges.h"
+#include "key/coded.h"
 #include "sort/sorted_rows.h"
+#include "sort/value_ranks.h"
 
 typedef struct CpuSorter
 {
 	Sorter base;
-	const SortKey *key;
+	const SortKey *key;		 /* of the rows that are fed now */
+	const SortKey *plain;	 /* of runs: without codes */
+	const SortKey *coded;	 /* with codes; NULL: no row has codes */
+	SortKeyTables *tables;	 /* then: of the values that get codes */
+	ValueRanks *ranks;		 /* of the rows that are sorted for a run; NULL: none */
 	TupleDesc complete_rows; /* descriptor of rows that hold all their sort columns; NULL: they do not */
 	Size limit;
 	/* the part of the limit for each process that was expected; 0: the limit is for all processes */
@@ -69,6 +75,26 @@ extern void cpu_begin_external(CpuSorter *sorter);
  */
 extern void cpu_sort_chunks(CpuSorter *sorter);
 extern void cpu_spill(CpuSorter *sorter);
+
+/* Writes the sorted rows as a run. */
+extern void cpu_add_run(CpuSorter *sorter);
+
+/* ---- coding.c: codes of values in keys ---- */
+
+/* Has this process make keys with codes, if the sort has tables of values. */
+extern void cpu_begin_coding(CpuSorter *sorter, SortKey *coded);
+
+/* end_coding of the device. */
+extern void cpu_end_coding(Sorter *sorter, void (*feed_again)(Chunk *chunk, void *arg), void *arg);
+
+/* No row comes any more: keys have no codes if coding has ended in any process. */
+extern void cpu_settle_coding(CpuSorter *sorter);
+
+/* Returns the key that the filled chunks of this process have. */
+extern const SortKey *cpu_key_of_chunks(const CpuSorter *sorter);
+
+/* Replaces codes by ranks in the filled chunks of this process, which all have codes or none. */
+extern void cpu_rank_chunks(CpuSorter *sorter);
 
 /* ---- joint_sort.c: the processes that fed sort together ---- */
 

@@ -154,6 +154,7 @@ const SortDevice sort_device_cuda = {
 	.begin = cuda_device_begin,
 	.join = cuda_device_join,
 	.enter = sorter_enter,
+	.end_coding = sorter_never_coded,
 	.finish_feed = cuda_device_finish_feed,
 	.sort = cuda_device_sort,
 	.sort_together = cuda_device_sort_together,

@@ -313,6 +313,7 @@ static const SortDevice turns_device = {
 	.properties = CUDA_PROPERTIES,
 	.count_parts = turns_count,
 	.enter = turns_enter,
+	.end_coding = sorter_never_coded,
 	.finish_feed = turns_finish_feed,
 	.sort = turns_sort,
 	.sort_together = sorter_can_not,

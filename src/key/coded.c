@@ -1,0 +1,337 @@
+/*
+ * key/coded.c
+ *		Keys that have codes in the place of values: making them, codes of values, plain keys again.
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "key/builder.h"
+#include "key/coded.h"
+#include "key/compare.h"
+#include "key/describe.h"
+#include "key/fixed.h"
+
+/* Coding is judged after so many values, and then whenever their number has doubled. */
+#ifndef CODES_TIGHT
+#define JUDGE_FIRST 4096
+#else
+#define JUDGE_FIRST 64
+#endif
+
+#define CODE_WIDTH 4
+
+/* ---------------------------------------------------------------- description */
+
+static bool
+is_codable(const SortKeyColumn *col)
+{
+	return (col->kind == SORT_KEY_TEXT || col->kind == SORT_KEY_BPCHAR || col->kind == SORT_KEY_NAME ||
+			col->kind == SORT_KEY_CITEXT) &&
+		   !col->self_marked && !sort_key_is_whole(col);
+}
+
+/* The column as the coded key has it. */
+static void
+describe_code(SortKeyColumn *col, CodedColumn *coded)
+{
+	col->kind = SORT_KEY_CODE;
+	col->width = CODE_WIDTH;
+	col->append = NULL;
+	col->flip = 0;
+	col->verified = false;
+	col->coded = coded;
+}
+
+uint32
+sort_key_codable(const SortKey *plain, uint32 columns)
+{
+	SortKeyColumn *cols = palloc(sizeof(SortKeyColumn) * plain->ncols);
+	uint32 codable = 0;
+	int n = 0;
+	bool fits;
+
+	memcpy(cols, plain->cols, sizeof(SortKeyColumn) * plain->ncols);
+	for (int i = 0; i < plain->ncols && i < 32; i++)
+	{
+		if ((columns >> i & 1) == 0 || !is_codable(&cols[i]) || n == CODED_COLUMNS_MAX)
+			continue;
+		describe_code(&cols[i], NULL);
+		codable |= (uint32) 1 << i;
+		n++;
+	}
+	fits = plain->variable && sort_key_fixed_width(plain->ncols, cols) > 0;
+	pfree(cols);
+	return fits ? codable : 0;
+}
+
+SortKeyTables *
+sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected, double rows)
+{
+	SortKeyTables *tables = arena_alloc(arena, TYPEALIGN(8, sizeof(SortKeyTables)));
+
+	if (tables == NULL)
+		return NULL;
+	tables->columns = columns;
+	tables->rows = rows;
+	pg_atomic_init_u32(&tables->ended, 0);
+	tables->n = pg_popcount32(columns);
+	for (int i = 0; i < tables->n; i++)
+	{
+		if (!value_table_init(&tables->tables[i], arena, limit / tables->n, expected))
+			return NULL;
+	}
+	return tables;
+}
+
+/* The plain key of a column alone. */
+static SortKey *
+create_single(const SortKeyColumn *col)
+{
+	SortKey *key = palloc0(sizeof(SortKey));
+
+	key->ncols = 1;
+	key->cols = palloc(sizeof(SortKeyColumn));
+	*key->cols = *col;
+	key->variable = true;
+	key->verified = col->verified;
+	key->uses_icu = col->uses_icu;
+	key->last_attno = col->attidx + 1;
+	key->builder.buffer_size = 256;
+	key->builder.buffer = palloc(key->builder.buffer_size);
+	key->builder.places = palloc(sizeof(uint64));
+	key->builder.scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "gpusort detoasted values", ALLOCSET_DEFAULT_SIZES);
+	return key;
+}
+
+SortKey *
+sort_key_create_coded(SortKey *plain, SortKeyTables *tables)
+{
+	SortKey *key = palloc(sizeof(SortKey));
+	SortKeyCoding *coding = palloc0(sizeof(SortKeyCoding));
+	Size offset = 0;
+
+	*key = *plain;
+	key->cols = palloc(sizeof(SortKeyColumn) * plain->ncols);
+	memcpy(key->cols, plain->cols, sizeof(SortKeyColumn) * plain->ncols);
+	coding->plain = plain;
+	coding->tables = tables;
+	coding->judge_at = JUDGE_FIRST;
+	for (int i = 0; i < plain->ncols; i++)
+	{
+		SortKeyColumn *col = &key->cols[i];
+		CodedColumn *coded = &coding->coded[coding->ncoded];
+
+		if (i < 32 && (tables->columns >> i & 1) != 0)
+		{
+			coded->key = create_single(&plain->cols[i]);
+			coded->column = i;
+			coded->marker = offset;
+			coded->value_marker = col->value_marker;
+			coded->offset = offset + sort_key_marker_bytes(col);
+			coded->full = &coding->full;
+			coded->lookups = &coding->lookups;
+			coded->reader = (ValueReader){.table = &tables->tables[coding->ncoded++]};
+			describe_code(col, coded);
+		}
+		offset += sort_key_marker_bytes(col) + col->width;
+	}
+	key->coding = coding;
+	key->width = sort_key_fixed_width(key->ncols, key->cols);
+	Assert(key->width > 0);
+	key->variable = key->verified = key->uses_icu = false;
+	key->nplaces = 0;
+	key->policy = (SortKeyPolicy){0};
+	memset(&key->builder, 0, sizeof(key->builder));
+	return key;
+}
+
+/* ---------------------------------------------------------------- codes */
+
+uint32
+sort_key_code(CodedColumn *coded, Datum value)
+{
+	SortKeyBuilder *builder = &coded->key->builder;
+	const char *bytes = (const char *) DatumGetPointer(value);
+	Size size = NAMEDATALEN;
+	uint32 code;
+
+	if (coded->key->cols->kind != SORT_KEY_NAME)
+	{
+		struct varlena *text = sort_key_detoast(builder, value);
+
+		bytes = VARDATA_ANY(text);
+		size = VARSIZE_ANY_EXHDR(text);
+	}
+	code = value_table_code(&coded->reader, bytes, size);
+	++*coded->lookups;
+	if (unlikely(code == VALUE_NONE))
+		*coded->full = true;
+	if (unlikely(builder->detoasted))
+	{
+		MemoryContextReset(builder->scratch);
+		builder->detoasted = false;
+	}
+	return code;
+}
+
+void
+sort_key_look_ahead_of(CodedColumn *coded, Datum value)
+{
+	struct varlena *text = (struct varlena *) DatumGetPointer(value);
+
+	if (coded->key->cols->kind == SORT_KEY_NAME)
+		value_table_look_ahead(&coded->reader, (const char *) text, NAMEDATALEN);
+	else if (!VARATT_IS_EXTERNAL(text) && !VARATT_IS_COMPRESSED(text))
+		value_table_look_ahead(&coded->reader, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
+}
+
+static uint64
+count_added(const SortKeyCoding *coding)
+{
+	uint64 added = 0;
+
+	for (int i = 0; i < coding->ncoded; i++)
+		added += coding->coded[i].reader.added;
+	return added;
+}
+
+/*
+ * Values that come at random out of D are known, after n of them, in n / D of the cases.  So the share that
+ * was known lately is compared with n / (D / 2), where D is half of all that will come: then each value comes
+ * twice, which is too little.
+ */
+bool
+sort_key_coding_ends(SortKeyCoding *coding)
+{
+	uint64 lookups;
+	uint64 added;
+	double expected;
+	double known;
+
+	if (coding->full || sort_key_tables_ended(coding->tables))
+		return true;
+	if (coding->lookups < coding->judge_at)
+		return false;
+	lookups = coding->lookups - coding->judged;
+	added = count_added(coding) - coding->added;
+	expected = Max(coding->tables->rows * coding->ncoded, coding->lookups);
+	known = 1 - (double) added / lookups;
+	coding->judged = coding->lookups;
+	coding->added += added;
+	coding->judge_at = 2 * coding->lookups;
+	return known < Min(0.5, 2 * coding->lookups / expected);
+}
+
+Size
+sort_key_tables_bytes(SortKeyTables *tables)
+{
+	Size bytes = 0;
+
+	for (int i = 0; i < tables->n; i++)
+		bytes += value_table_bytes(&tables->tables[i]);
+	return bytes;
+}
+
+uint64
+sort_key_tables_values(SortKeyTables *tables)
+{
+	uint64 values = 0;
+
+	for (int i = 0; i < tables->n; i++)
+		values += value_table_codes(&tables->tables[i]);
+	return values;
+}
+
+/* ---------------------------------------------------------------- plain keys */
+
+const uint8 *
+sort_key_encode_value(CodedColumn *coded, const ValueEntry *entry, Size *size)
+{
+	SortKeyBuilder *builder = &coded->key->builder;
+	bool is_name = coded->key->cols->kind == SORT_KEY_NAME;
+
+	builder->length = 0;
+	sort_key_append_column(builder, coded->key->cols,
+						   PointerGetDatum(is_name ? (const void *) entry->bytes : &entry->header), false);
+	if (unlikely(builder->detoasted))
+	{
+		MemoryContextReset(builder->scratch);
+		builder->detoasted = false;
+	}
+	*size = builder->length;
+	return builder->buffer;
+}
+
+static void
+append_bytes(SortKeyBuilder *builder, const uint8 *bytes, Size size)
+{
+	memcpy(sort_key_reserve(builder, size), bytes, size);
+	builder->length += size;
+}
+
+/* Appends a coded column's bytes of the plain key. */
+static void
+append_coded(SortKeyBuilder *builder, const SortKeyColumn *plain, const CodedColumn *coded, int number,
+			 const uint8 *bytes, FindValueKey find, void *arg)
+{
+	ValueKey value;
+	Size zeros;
+
+	if (bytes[coded->marker] != plain->value_marker)
+	{
+		sort_key_append_byte(builder, plain->null_marker);
+		return;
+	}
+	value = find(arg, number, sort_key_load32(bytes + coded->offset));
+	append_bytes(builder, value.bytes, value.stored);
+	zeros = value.size - value.stored;
+	memset(sort_key_reserve(builder, zeros), 0, zeros);
+	builder->length += zeros;
+}
+
+/* Appends another column's bytes, which stand in the coded key; returns the bytes that they take there. */
+static Size
+append_fixed(SortKeyBuilder *builder, const SortKeyColumn *plain, const uint8 *bytes)
+{
+	bool is_null = bytes[0] != plain->value_marker;
+
+	append_bytes(builder, bytes, is_null ? 1 : 1 + plain->width);
+	return 1 + plain->width;
+}
+
+const uint8 *
+sort_key_expand(SortKey *plain, const SortKeyCoding *coding, const uint8 *bytes, FindValueKey find, void *arg,
+				Size *size)
+{
+	SortKeyBuilder *builder = &plain->builder;
+	Size offset = 0;
+	int ncoded = 0;
+	int nplaces = 0;
+
+	builder->length = 0;
+	builder->tail = NULL;
+	for (int i = 0; i < plain->ncols; i++)
+	{
+		const SortKeyColumn *col = &plain->cols[i];
+		const CodedColumn *coded = &coding->coded[ncoded];
+
+		if (col->verified)
+			builder->places[nplaces++] = builder->length;
+		if (ncoded < coding->ncoded && coded->column == i)
+		{
+			append_coded(builder, col, coded, ncoded++, bytes, find, arg);
+			offset = coded->offset + CODE_WIDTH;
+		}
+		else
+			offset += append_fixed(builder, col, bytes + offset);
+	}
+	if (plain->nplaces > 0)
+		sort_key_append_places(plain);
+	while (builder->length > 0 && builder->buffer[builder->length - 1] == 0)
+		builder->length--;
+	*size = builder->length;
+	return builder->buffer;
+}

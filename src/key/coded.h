@@ -1,0 +1,130 @@
+/*
+ * key/coded.h
+ *		Keys that have codes in the place of values of variable width.
+ *
+ * While rows come, a coded key has a number for each value of a coded column: its code in a table of values
+ * (value_table.h).  All columns have fixed width then, and the key is a fixed key.  Codes have no order.
+ * Once the different values are sorted, the code of each value is replaced by its rank (sort/value_ranks.h),
+ * and the keys have PostgreSQL's order.  Values that are equal have one rank.
+ *
+ * The key without codes is the *plain key*, a variable key.  A coded key with ranks can be expanded to the
+ * plain key of the same row, by the keys of the values.
+ *
+ * Coding ends if values are nearly all different, or if a table is full.  The rows so far then get plain
+ * keys.
+ */
+#ifndef GPUSORT_KEY_CODED_H
+#define GPUSORT_KEY_CODED_H
+
+#include "postgres.h"
+
+#include "key/types.h"
+#include "key/value_table.h"
+
+/* The most coded columns of a key. */
+#define CODED_COLUMNS_MAX 6
+
+/* The tables of a sort's coded columns, in memory of all processes of the sort. */
+typedef struct SortKeyTables
+{
+	uint32 columns;			/* the coded columns, as bits; the lowest bit is the first column */
+	double rows;			/* rows that each process is expected to feed */
+	pg_atomic_uint32 ended; /* 1: keys have no codes any more */
+	int n;
+	ValueTable tables[CODED_COLUMNS_MAX];
+} SortKeyTables;
+
+/* A coded column. */
+typedef struct CodedColumn
+{
+	SortKey *key; /* the plain key of the column alone */
+	int column;	  /* its number in the sort key */
+	Size offset;  /* of the code in the coded key */
+	Size marker;  /* of its marker */
+	uint8 value_marker;
+	bool *full;		 /* set if the table has no room for a value */
+	uint64 *lookups; /* counts values that were looked up */
+	ValueReader reader;
+} CodedColumn;
+
+struct SortKeyCoding
+{
+	SortKey *plain; /* the key without codes */
+	SortKeyTables *tables;
+	bool full;		 /* was there no room for a value? */
+	uint64 lookups;	 /* number of values that were looked up */
+	uint64 judge_at; /* judged when `lookups` reaches this value */
+	uint64 judged;	 /* lookups when it was judged last */
+	uint64 added;	 /* values that were added by then */
+	int ncoded;
+	CodedColumn coded[CODED_COLUMNS_MAX];
+};
+
+/*
+ * Returns those of these columns that can be coded, as bits.  0: none, or the coded key would be no fixed
+ * key, or the plain key is one.
+ */
+extern uint32 sort_key_codable(const SortKey *plain, uint32 columns);
+
+/*
+ * Makes tables for these columns, which can be coded, of at most `limit` bytes together.  expected: number of
+ * different values of each; arena: NULL if they are of this process alone.  NULL: there is no memory.
+ */
+extern SortKeyTables *sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected,
+											 double rows);
+
+/*
+ * Makes a coded key of the plain key, in CurrentMemoryContext, with these tables.  Both must outlive it.
+ */
+extern SortKey *sort_key_create_coded(SortKey *plain, SortKeyTables *tables);
+
+/* Returns the code of a value that is not NULL. */
+extern uint32 sort_key_code(CodedColumn *coded, Datum value);
+
+/* Fetches what that needs into the caches; the value will be coded soon. */
+extern void sort_key_look_ahead_of(CodedColumn *coded, Datum value);
+
+/* Should coding end, by the values that this process has looked up?  To be called after each key. */
+static inline bool
+sort_key_coding_fails(const SortKeyCoding *coding)
+{
+	return coding->full || coding->lookups >= coding->judge_at ||
+		   pg_atomic_read_u32(&coding->tables->ended) != 0;
+}
+
+/* Then: does it end?  Otherwise it is judged again later. */
+extern bool sort_key_coding_ends(SortKeyCoding *coding);
+
+/* Has it ended? */
+static inline bool
+sort_key_tables_ended(SortKeyTables *tables)
+{
+	return pg_atomic_read_u32(&tables->ended) != 0;
+}
+
+/* Returns the bytes and the values of all tables. */
+extern Size sort_key_tables_bytes(SortKeyTables *tables);
+extern uint64 sort_key_tables_values(SortKeyTables *tables);
+
+/* Encodes a value of a table by the key of the column alone.  All bytes; valid until the next call. */
+extern const uint8 *sort_key_encode_value(CodedColumn *coded, const ValueEntry *entry, Size *size);
+
+/* The bytes of a value in a plain key, with the marker: the first `stored` ones of size, then zeros. */
+typedef struct ValueKey
+{
+	const uint8 *bytes;
+	Size size;
+	Size stored;
+} ValueKey;
+
+/* Returns the key of the value that a coded column of a key has: by its rank, or by its code. */
+typedef ValueKey (*FindValueKey)(void *arg, int coded, uint32 number);
+
+/*
+ * Returns the plain key of a coded key, *size bytes, valid until the next call.  expander: a twin of the
+ * plain key, because a key that the plain key has made may still be needed.
+ */
+extern const uint8 *sort_key_expand(SortKey *expander, const SortKeyCoding *coding, const uint8 *bytes,
+									FindValueKey find, void *arg, Size *size);
+
+#endif /* GPUSORT_KEY_CODED_H */
