@@ -35,6 +35,10 @@
 #define VALUES_SHARE 6
 #define VALUES_OF_MEMORY 3
 
+/* They take no more than for twice the values that are expected, of usual length. */
+#define VALUES_MEMORY_MIN ((Size) 4 * 1024 * 1024)
+#define VALUE_MEMORY 768
+
 /* ---------------------------------------------------------------- memory */
 
 /* What is left of some memory; a sort has no less than the least, if it had that. */
@@ -53,7 +57,8 @@ sort_request_set_filters_aside(SortRequest *request)
 	if (request->rows.first.n > 0)
 		request->memory.groups = Min(request->memory.limit / GROUP_TABLE_SHARE, GROUP_TABLE_MAX);
 	if (request->rows.coded != 0)
-		request->memory.values = request->memory.limit / VALUES_SHARE;
+		request->memory.values = Min(request->memory.limit / VALUES_SHARE,
+									 VALUES_MEMORY_MIN + (Size) request->expected.values * VALUE_MEMORY);
 	filters += request->memory.groups + request->memory.values;
 	request->memory.limit = memory_left(request->memory.limit, filters);
 	request->memory.of_each = memory_left(request->memory.of_each, filters / processes);

@@ -202,6 +202,9 @@ rows_wanted_now(GpuSortState *state)
 	return wanted;
 }
 
+/* Sorts with less memory have no tables of values. */
+#define CODES_MEMORY_MIN ((Size) 1024 * 1024)
+
 /* The columns whose values get codes: sorts that leave rows out compare keys while the rows come. */
 static uint32
 coded_columns(const GpuSortState *state, const SortDevice *device, const SortRequest *request,
@@ -210,7 +213,8 @@ coded_columns(const GpuSortState *state, const SortDevice *device, const SortReq
 	uint32 columns = gpusort_dictionary == GPUSORT_DICTIONARY_ON ? PG_UINT32_MAX : expected->coded;
 
 	if (device->kind != DEVICE_CPU || gpusort_dictionary == GPUSORT_DICTIONARY_OFF ||
-		request->rows.wanted > 0 || request->rows.first.n > 0 || state->key->policy.alone)
+		request->memory.limit < CODES_MEMORY_MIN || request->rows.wanted > 0 || request->rows.first.n > 0 ||
+		state->key->policy.alone)
 		return 0;
 	return sort_key_codable(state->key, columns);
 }

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "key/builder.h"
@@ -302,10 +303,9 @@ append_fixed(SortKeyBuilder *builder, const SortKeyColumn *plain, const uint8 *b
 }
 
 const uint8 *
-sort_key_expand(const SortKey *coded_key, const uint8 *bytes, FindValueKey find, void *arg, Size *size)
+sort_key_expand(SortKey *plain, const SortKeyCoding *coding, const uint8 *bytes, FindValueKey find, void *arg,
+				Size *size)
 {
-	const SortKeyCoding *coding = coded_key->coding;
-	SortKey *plain = coding->plain;
 	SortKeyBuilder *builder = &plain->builder;
 	Size offset = 0;
 	int ncoded = 0;

@@ -120,8 +120,11 @@ typedef struct ValueKey
 /* Returns the key of the value that a coded column of a key has: by its rank, or by its code. */
 typedef ValueKey (*FindValueKey)(void *arg, int coded, uint32 number);
 
-/* Returns the plain key of a coded key, *size bytes, valid until the next call. */
-extern const uint8 *sort_key_expand(const SortKey *coded_key, const uint8 *bytes, FindValueKey find,
-									void *arg, Size *size);
+/*
+ * Returns the plain key of a coded key, *size bytes, valid until the next call.  expander: a twin of the
+ * plain key, because a key that the plain key has made may still be needed.
+ */
+extern const uint8 *sort_key_expand(SortKey *expander, const SortKeyCoding *coding, const uint8 *bytes,
+									FindValueKey find, void *arg, Size *size);
 
 #endif /* GPUSORT_KEY_CODED_H */

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "port/pg_bitutils.h"
+
 #include <limits.h>
 
 #include "plan/cost.h"
@@ -21,6 +23,15 @@
 /* Values that come so often on average get codes: strings that compare as bytes, and others. */
 #define CODES_TIMES_BYTES 8
 #define CODES_TIMES 4
+
+/* Sorts of fewer rows take no tables. */
+#define CODES_ROWS_MIN 4096
+
+/*
+ * Bytes of a value's entry and slots besides its string; the tables have one byte in so many of the memory.
+ */
+#define CODES_VALUE_BYTES 40
+#define CODES_MEMORY_SHARE 18
 
 /*
  * Another device may take as much longer than the cpu device: rows are expected too few more often than too
@@ -104,8 +115,11 @@ static uint32
 columns_to_code(const SortShape *shape, double *values)
 {
 	uint32 columns = 0;
+	double largest = 0;
 
 	*values = 0;
+	if (shape->rows < CODES_ROWS_MIN)
+		return 0;
 	for (int i = 0; i < shape->nkeys && i < 32; i++)
 	{
 		const SortKeyShape *key = &shape->keys[i];
@@ -116,8 +130,9 @@ columns_to_code(const SortShape *shape, double *values)
 			return 0;
 		columns |= (uint32) 1 << i;
 		*values = Max(*values, key->distinct);
+		largest = Max(largest, key->distinct * (key->width + CODES_VALUE_BYTES));
 	}
-	return columns;
+	return largest * pg_popcount32(columns) * CODES_MEMORY_SHARE <= shape->memory ? columns : 0;
 }
 
 SortExpected

@@ -12,6 +12,7 @@
 
 #include "key/compare.h"
 #include "key/numbers.h"
+#include "key/sort_key.h"
 #include "memory/alloc.h"
 #include "sort/record.h"
 #include "sort/value_ranks.h"
@@ -152,6 +153,7 @@ value_ranks_create(const SortKey *key)
 	ValueRanks *ranks = palloc0(sizeof(ValueRanks));
 
 	ranks->key = key;
+	ranks->expander = sort_key_create_twin(key->coding->plain);
 	ranks->context = context;
 	ranks->tables.n = key->coding->ncoded;
 	for (int i = 0; i < ranks->tables.n; i++)
@@ -220,7 +222,8 @@ value_ranks_plain_key(const ValueRanks *ranks, SortedRows *sorted, uint64 i, Siz
 	uint64 key[KEY_MAX_WORDS];
 
 	key_squeeze_expand(&sorted->squeeze, sorted_rows_key(sorted, i), (uint8 *) key);
-	return sort_key_expand(ranks->key, (const uint8 *) key, find_by_rank, (void *) ranks, size);
+	return sort_key_expand(ranks->expander, ranks->key->coding, (const uint8 *) key, find_by_rank,
+						   (void *) ranks, size);
 }
 
 /* ---------------------------------------------------------------- before there are ranks */
@@ -228,6 +231,7 @@ value_ranks_plain_key(const ValueRanks *ranks, SortedRows *sorted, uint64 i, Siz
 struct CodedValues
 {
 	const SortKey *key;
+	SortKey *expander; /* a twin of the plain key */
 	MemoryContext context;
 	const ValueEntry **entries[CODED_COLUMNS_MAX]; /* by code */
 	uint32 ncodes[CODED_COLUMNS_MAX];
@@ -253,6 +257,7 @@ coded_values_create(const SortKey *key)
 	CodedValues *values = palloc0(sizeof(CodedValues));
 
 	values->key = key;
+	values->expander = sort_key_create_twin(key->coding->plain);
 	values->context = context;
 	for (int i = 0; i < key->coding->ncoded; i++)
 	{
@@ -282,7 +287,7 @@ find_by_code(void *arg, int coded, uint32 code)
 const uint8 *
 coded_values_plain_key(CodedValues *values, const uint8 *key, Size *size)
 {
-	return sort_key_expand(values->key, key, find_by_code, values, size);
+	return sort_key_expand(values->expander, values->key->coding, key, find_by_code, values, size);
 }
 
 void

@@ -30,6 +30,7 @@ typedef struct RankTables
 typedef struct ValueRanks
 {
 	const SortKey *key; /* the coded key */
+	SortKey *expander;	/* a twin of the plain key */
 	MemoryContext context;
 	RankTables tables;
 	uint32 ncodes[CODED_COLUMNS_MAX];
