@@ -339,6 +339,7 @@ end_coding(SortFeed *feed)
 
 	put_chunk(feed, feed->parts);
 	feed->key = feed->coding->plain;
+	feed->key->builder.tail = NULL; /* of an earlier scan: its address may be one of a row at hand */
 	feed->coding = NULL;
 	feed->sorter->device->end_coding(feed->sorter, feed_again, feed);
 	if (feed->values != NULL)
