@@ -600,6 +600,8 @@ agg_input_take(Agg *agg, int next_id)
 	choose_calls(&plan);
 	if (plan.taken == NIL)
 		return false;
+	if (plan.rows == AGG_INPUT_COUNTS)
+		sort_plan_prefer_cpu((CustomScan *) plan.sort);
 	node = make_plan(&plan, next_id);
 	agg->plan.targetlist = (List *) rewrite((Node *) agg->plan.targetlist, &rewriting);
 	agg->plan.qual = (List *) rewrite((Node *) agg->plan.qual, &rewriting);

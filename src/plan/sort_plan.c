@@ -379,6 +379,15 @@ sort_plan_expected(const CustomScan *plan)
 	return expected_from_node(list_nth_node(Const, plan->custom_private, PRIVATE_EXPECTED));
 }
 
+void
+sort_plan_prefer_cpu(CustomScan *plan)
+{
+	SortExpected expected = sort_plan_expected(plan);
+
+	expected.device = expected.limited = DEVICE_CPU;
+	lfirst(list_nth_cell(plan->custom_private, PRIVATE_EXPECTED)) = expected_to_node(&expected);
+}
+
 DeviceKind
 sort_plan_device(const CustomScan *plan, bool verified, uint64 rows_wanted)
 {

@@ -107,6 +107,9 @@ extern int sort_plan_beside(const CustomScan *plan);
 
 extern SortExpected sort_plan_expected(const CustomScan *plan);
 
+/* From now on the cpu device is the fastest one for the node, which only that device can count keys for. */
+extern void sort_plan_prefer_cpu(CustomScan *plan);
+
 /*
  * Returns the columns of the input that no node reads after the sort, so they need not be kept beside their
  * keys.
