@@ -99,7 +99,9 @@ RESET gpusort.work_mem;
 SET gpusort.mode = force;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT d, count(DISTINCT few) + 1 AS more FROM r GROUP BY d HAVING count(DISTINCT few) > 3;
 -- A count of keys reads few rows: the first of the group, and the last value.
+SET gpusort.backend = cpu;
 SELECT jsonb_path_query_array(plan, '$.**."Actual Rows".ceiling()') AS rows FROM plan_of('SELECT count(DISTINCT in_order) FROM counted') AS plan;
+RESET gpusort.backend;
 RESET gpusort.mode;
 
 -- What is left to the Agg.

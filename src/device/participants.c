@@ -29,11 +29,10 @@
 #define PATIENCE 8
 
 /*
- * Values that get codes take one byte in so many of the sort's memory; the tables take one in so many of
- * these, and what ranks the values takes the others.
+ * Values that get codes take one byte in so many of the sort's memory.  What ranks the values takes twice
+ * what the tables take, in each process that writes runs.
  */
 #define VALUES_SHARE 6
-#define VALUES_OF_MEMORY 3
 
 /* They take no more than for twice the values that are expected, of usual length. */
 #define VALUES_MEMORY_MIN ((Size) 4 * 1024 * 1024)
@@ -139,8 +138,8 @@ sort_share_create_coded(SortShare *share, const SortRequest *request)
 	if (request->rows.coded == 0)
 		return NULL;
 	tables = sort_key_tables_create(request->rows.coded, share != NULL ? &share->arena : NULL,
-									request->memory.values / VALUES_OF_MEMORY, request->expected.values,
-									request->expected.rows / request->processes.n);
+									request->memory.values / (1 + 2 * request->processes.n),
+									request->expected.values, request->expected.rows / request->processes.n);
 	if (tables == NULL)
 		return NULL;
 	if (share != NULL)

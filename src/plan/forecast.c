@@ -31,7 +31,7 @@
  * Bytes of a value's entry and slots besides its string; the tables have one byte in so many of the memory.
  */
 #define CODES_VALUE_BYTES 40
-#define CODES_MEMORY_SHARE 18
+#define CODES_MEMORY_SHARE(processes) (6 * (1 + 2 * (processes)))
 
 /*
  * Another device may take as much longer than the cpu device: rows are expected too few more often than too
@@ -132,7 +132,8 @@ columns_to_code(const SortShape *shape, double *values)
 		*values = Max(*values, key->distinct);
 		largest = Max(largest, key->distinct * (key->width + CODES_VALUE_BYTES));
 	}
-	return largest * pg_popcount32(columns) * CODES_MEMORY_SHARE <= shape->memory ? columns : 0;
+	return largest * pg_popcount32(columns) * CODES_MEMORY_SHARE(shape->processes) <= shape->memory ? columns
+																									: 0;
 }
 
 SortExpected
