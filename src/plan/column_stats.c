@@ -250,20 +250,6 @@ table_rows(Oid relid)
 	return rows;
 }
 
-int
-table_columns(Oid relid)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	int columns = 0;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		columns = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
-		ReleaseSysCache(tuple);
-	}
-	return columns;
-}
-
 /* The statistics of the table's column that the expression is; NULL: there are none. */
 static HeapTuple
 tuple_of(const PlanExpr *at, Oid *relid)

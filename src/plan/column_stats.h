@@ -31,9 +31,6 @@ typedef struct ColumnSample
 /* Returns the table's number of rows in pg_class; 0: not known. */
 extern double table_rows(Oid relid);
 
-/* Returns the table's number of columns, with those that were dropped; 0: there is no such table. */
-extern int table_columns(Oid relid);
-
 /* The statistics of an expression, while a query is planned. */
 extern ColumnStats column_stats_of_expr(PlannerInfo *root, Node *expr);
 

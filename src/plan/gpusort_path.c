@@ -124,8 +124,16 @@ is_formed(const Path *input)
 	const Path *scan = path_below_projection(input);
 	List *columns = input->pathtarget->exprs;
 
-	return scan->pathtype != T_SeqScan || list_length(columns) != scan->parent->max_attr ||
-		   !columns_in_order(columns);
+	if (scan->pathtype != T_SeqScan || list_length(columns) != scan->parent->max_attr)
+		return true;
+	for (int i = 0; i < list_length(columns); i++)
+	{
+		const Var *column = list_nth(columns, i);
+
+		if (!IsA(column, Var) || column->varattno != i + 1)
+			return true;
+	}
+	return false;
 }
 
 /* What is known of the sort, whoever does it.  False: no GpuSort can do it. */

@@ -15,7 +15,6 @@
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 
@@ -354,32 +353,6 @@ parallel_processes(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 }
 
 bool
-columns_in_order(List *expressions)
-{
-	for (int i = 0; i < list_length(expressions); i++)
-	{
-		Node *node = list_nth(expressions, i);
-		Var *var = IsA(node, TargetEntry) ? (Var *) ((TargetEntry *) node)->expr : (Var *) node;
-
-		if (!IsA(var, Var) || var->varattno != i + 1)
-			return false;
-	}
-	return true;
-}
-
-/* Does this node make the values of its rows?  A scan of all columns returns them as they are stored. */
-static bool
-is_formed(const Plan *input, List *rtable)
-{
-	Oid table;
-
-	if (!IsA(input, SeqScan))
-		return true;
-	table = rt_fetch(((const Scan *) input)->scanrelid, rtable)->relid;
-	return list_length(input->targetlist) != table_columns(table) || !columns_in_order(input->targetlist);
-}
-
-bool
 shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors, double rows,
 			  Declined *why_not)
 {
@@ -396,7 +369,7 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	shape_set_rows(shape, list_length(sort->lefttree->targetlist), columns, &stats[0],
 				   IsA(sort->lefttree, SeqScan));
 	shape->wanted = rows_wanted_of_plan(ancestors);
-	shape->formed = shape->wanted >= 0 && is_formed(sort->lefttree, stmt->rtable);
+	shape->formed = !IsA(sort->lefttree, SeqScan);
 	set_groups(shape, stmt, sort, ancestors);
 	shape->beside = parallel_processes(stmt, sort, ancestors);
 	if (sort_plan_is_gpusort(sort))

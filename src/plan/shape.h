@@ -31,9 +31,6 @@ extern void shape_set_rows(SortShape *shape, int row_columns, const SortColumnSp
 /* Returns the number of groups of rows that are already in order by their first columns. */
 extern double shape_groups(const SortShape *shape, int columns_in_order);
 
-/* Are these expressions, or those of these TargetEntrys, the first columns of a table in their order? */
-extern bool columns_in_order(List *expressions);
-
 /*
  * Returns the shape of a GpuSort of the same rows: another setting limits its memory, and several processes
  * keep no order.
