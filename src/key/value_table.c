@@ -152,8 +152,8 @@ same_bytes(const char *a, const char *b, Size size)
 	return memcmp(a, b, size) == 0;
 }
 
-/* Finds the value's code, or the free slot, in *slot, that it may take. */
-static inline uint32
+/* Finds the value's entry; NULL: there is none, and *slot is the free slot that it may take. */
+static inline const ValueEntry *
 find(ValueSlots *slots, uint64 hash, const char *bytes, Size size, pg_atomic_uint64 **slot)
 {
 	for (uint64 i = hash;; i++)
@@ -164,14 +164,14 @@ find(ValueSlots *slots, uint64 hash, const char *bytes, Size size, pg_atomic_uin
 		if (word == 0)
 		{
 			*slot = place;
-			return VALUE_NONE;
+			return NULL;
 		}
 		if (word >> ADDRESS_BITS == hash >> ADDRESS_BITS)
 		{
 			const ValueEntry *entry = slot_entry(word);
 
 			if (VARSIZE_4B(&entry->header) == size + VARHDRSZ && same_bytes(entry->bytes, bytes, size))
-				return entry->code;
+				return entry;
 		}
 	}
 }
@@ -298,6 +298,7 @@ add(ValueReader *reader, pg_atomic_uint64 *slot, uint64 hash, const char *bytes,
 	(void) pg_atomic_compare_exchange_u64(slot, &free_slot,
 										  (uint64) (uintptr_t) entry | hash >> ADDRESS_BITS << ADDRESS_BITS);
 	reader->added++;
+	reader->last = entry;
 	return entry->code;
 }
 
@@ -344,10 +345,13 @@ value_table_code(ValueReader *reader, const char *bytes, Size size)
 	ValueSlots *slots = (ValueSlots *) (uintptr_t) pg_atomic_read_u64(&table->slots);
 	uint64 hash = known_hash(reader, bytes, size);
 	pg_atomic_uint64 *slot = NULL;
-	uint32 code = find(slots, hash, bytes, size, &slot);
+	const ValueEntry *entry = find(slots, hash, bytes, size, &slot);
 
-	if (likely(code != VALUE_NONE))
-		return code;
+	if (likely(entry != NULL))
+	{
+		reader->last = entry;
+		return entry->code;
+	}
 	if (value_table_codes(table) > slots->mask / 2 && !make_room(table, slots))
 		return VALUE_NONE;
 	if ((uint64) (uintptr_t) slots != pg_atomic_read_u64(&table->slots))

@@ -69,8 +69,9 @@ struct ValueTable
 typedef struct ValueReader
 {
 	ValueTable *table;
-	ValueBlock *block; /* the one that this process fills; NULL: none yet */
-	uint64 added;	   /* number of values that this process has added */
+	ValueBlock *block;		/* the one that this process fills; NULL: none yet */
+	const ValueEntry *last; /* the entry of the value that was looked up last and had or got a code */
+	uint64 added;			/* number of values that this process has added */
 	struct
 	{
 		const char *bytes;
