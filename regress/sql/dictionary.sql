@@ -157,7 +157,7 @@ FROM unnest(ARRAY[first_of('row_number()', 'one', 'few COLLATE "C", id', 'r < 3'
 -- Exact keys drop rows also when coding has ended.
 SELECT check_dropped(first_of('row_number()', 'same_first COLLATE "C"', 'id', 'r <= 2')) AS exact, check_dropped('SELECT DISTINCT ON (same_first COLLATE dictionary_libc, number % 3) id FROM repeated ORDER BY same_first COLLATE dictionary_libc, number % 3, id') AS libc;
 CREATE VIEW ended AS SELECT CASE WHEN id < 7000 THEN different ELSE few END AS c, id FROM repeated;
-SELECT codes_in(q), number_of(q, 'Rows Dropped') > 3000 AS many_dropped FROM unnest('{"SELECT DISTINCT ON (c COLLATE \"C\") c, id FROM ended ORDER BY c COLLATE \"C\", id","SELECT DISTINCT ON (c COLLATE \"fr-CA-x-icu\") c, id FROM ended ORDER BY c COLLATE \"fr-CA-x-icu\", id"}'::text[]) AS q;
+SELECT regexp_replace(codes_in(q), 'Values: \d+', 'Values: N') AS codes_in, number_of(q, 'Rows Dropped') > 3000 AS many_dropped FROM unnest('{"SELECT DISTINCT ON (c COLLATE \"C\") c, id FROM ended ORDER BY c COLLATE \"C\", id","SELECT DISTINCT ON (c COLLATE \"fr-CA-x-icu\") c, id FROM ended ORDER BY c COLLATE \"fr-CA-x-icu\", id"}'::text[]) AS q;
 RESET gpusort.dictionary;
 RESET gpusort.mode;
 

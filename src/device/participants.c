@@ -12,6 +12,7 @@
 #include "access/parallel.h"
 #include "miscadmin.h"
 
+#include "base/limits.h"
 #include "base/wait_events.h"
 #include "device/participants.h"
 #include "key/coded.h"
@@ -28,16 +29,6 @@
  * each of 100,000 groups of 50 took 1430 ms instead of 970: keys that push others out take their time.
  */
 #define PATIENCE 8
-
-/*
- * Values that get codes take one byte in so many of the sort's memory.  What ranks the values takes twice
- * what the tables take, in each process that writes runs.
- */
-#define VALUES_SHARE 6
-
-/* They take no more than for twice the values that are expected, of usual length. */
-#define VALUES_MEMORY_MIN ((Size) 4 * 1024 * 1024)
-#define VALUE_MEMORY 768
 
 /* ---------------------------------------------------------------- memory */
 

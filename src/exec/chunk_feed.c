@@ -94,6 +94,8 @@ sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *u
 		feed->coded_key = feed->key;
 		feed->coding = feed->key->coding;
 		feed->lowest = sorter->values != NULL ? value_filter_create(sorter->values, feed->key) : NULL;
+		if (feed->filter == NULL && feed->lowest == NULL)
+			sort_key_allow_late_codes(feed->coding);
 	}
 	row_source_init(&feed->row, desc, sorter->device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : unused);
 	MemoryContextSwitchTo(old);
@@ -129,6 +131,8 @@ put_chunk(SortFeed *feed, FeedPart *part)
 
 	if (chunk == NULL)
 		return;
+	if (feed->coding != NULL)
+		sort_key_settle_codes(feed->coding);
 	note_progress(feed, part);
 	memset(part, 0, sizeof(*part));
 	place_put(chunk);
@@ -256,6 +260,8 @@ put_fixed(SortFeed *feed, FeedPart *part, const uint8 *key, TupleTableSlot *slot
 	if (has_row)
 		write_row(feed, in_page, row_place);
 	chunk_commit_fixed(chunk, width);
+	if (feed->coding != NULL)
+		sort_key_place_codes(feed->coding, (uint8 *) key_place);
 	return true;
 }
 
@@ -377,6 +383,16 @@ coding_ends(const SortFeed *feed)
 		   sort_key_coding_ends(feed->coding);
 }
 
+/* The filter of groups is asked about the key now. */
+static inline void
+settle_codes_of(SortFeed *feed, uint64 *fixed)
+{
+	if (feed->coding == NULL || feed->groups == NULL)
+		return;
+	sort_key_place_codes(feed->coding, (uint8 *) fixed);
+	sort_key_settle_codes(feed->coding);
+}
+
 /*
  * Puts the row unless it is not wanted.  False: as above; or the page's row has a NULL, or a column of the
  * key is not at the same place in all rows.
@@ -390,6 +406,7 @@ put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_r
 
 	if (key == NULL)
 		return false;
+	settle_codes_of(feed, fixed);
 	if (coding_ends(feed))
 	{
 		end_coding(feed);
@@ -449,19 +466,6 @@ note_rows(HeapScanDesc scan, uint32 last, uint64 nrows)
 		pgstat_count_heap_getnext(scan->rs_base.rs_rd);
 }
 
-/* Rows of the page that are fetched ahead if keys have codes. */
-#define CODES_AHEAD 2
-
-/* Fetches what a coming row of the page needs for its codes, if there is one. */
-static inline void
-look_ahead(const SortFeed *feed, HeapScanDesc scan, Page page, TupleDesc desc, uint32 index)
-{
-	if (feed->coding != NULL && index < (uint32) scan->rs_ntuples)
-		sort_key_look_ahead(feed->key, desc,
-							(HeapTupleHeader) PageGetItem(page,
-														  PageGetItemId(page, scan->rs_vistuples[index])));
-}
-
 /*
  * Puts rows that follow, on the page where the input stands, the row that input_rows_next returned last;
  * returns how many.  What is not put here, input_rows_next returns next.
@@ -487,7 +491,6 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 		row.header = (HeapTupleHeader) PageGetItem(page, item);
 		row.length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET;
 		fetch_ahead(&row);
-		look_ahead(feed, scan, page, row.desc, index + CODES_AHEAD);
 		if (!put_row(feed, NULL, &row, has_row))
 			break;
 	}
@@ -519,25 +522,18 @@ put_of_batch(SortFeed *feed, int row, const uint8 *key, bool has_row)
 		   put_wanted(feed, key, size, input_batch_slot(feed->batch, row), NULL, has_row);
 }
 
-/* Fetches what a coming row of the batch, of so many rows, needs for its codes. */
-static inline void
-look_ahead_in_batch(const SortFeed *feed, int row, int n)
-{
-	const InputBatch *batch = feed->batch;
-
-	if (feed->coding != NULL && batch->has_tuples && row < n)
-		sort_key_look_ahead(feed->key, batch->slots[row]->tts_tupleDescriptor, batch->tuples[row].t_data);
-}
-
 /* Makes the keys of the batch's rows.  False: coding has ended, and they were put one by one. */
 static bool
 encode_batch(SortFeed *feed, int n, uint64 (*keys)[KEY_MAX_WORDS], bool has_row)
 {
 	for (int i = 0; i < n; i++)
 	{
-		look_ahead_in_batch(feed, i + CODES_AHEAD, n);
 		encode_of_batch(feed, i, (uint8 *) keys[i]);
+		if (feed->coding != NULL)
+			sort_key_place_codes(feed->coding, (uint8 *) keys[i]);
 	}
+	if (feed->coding != NULL)
+		sort_key_settle_codes(feed->coding);
 	if (!coding_ends(feed))
 		return true;
 	for (int i = 0; i < n && put_row(feed, input_batch_slot(feed->batch, i), NULL, has_row); i++)
