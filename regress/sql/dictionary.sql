@@ -133,15 +133,15 @@ BEGIN
 END $$;
 
 -- The first rows of each group, which the codes are: values may be compared as the C library does, too.
-CREATE FUNCTION first_of(func text, groups text, orders text, condition text) RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION first_by_codes(func text, groups text, orders text, condition text) RETURNS text LANGUAGE sql AS $$
 	SELECT format('SELECT * FROM (SELECT id, number, %2$s OVER (PARTITION BY %1$s ORDER BY %3$s) AS r FROM repeated) s WHERE %4$s', groups, func, orders, condition)
 $$;
-SELECT c, check_dropped(first_of('row_number()', c || ' COLLATE dictionary_libc', 'number, id', 'r <= 2'), drops) AS libc, check_dropped(first_of('rank()', c || ' COLLATE "C"', 'number DESC', 'r <= 3'), drops) AS c,
-	check_dropped(first_of('dense_rank()', c || ' COLLATE "en-x-icu"', 'number NULLS FIRST', 'r = 1'), nullif(drops, false)) AS icu
+SELECT c, check_dropped(first_by_codes('row_number()', c || ' COLLATE dictionary_libc', 'number, id', 'r <= 2'), drops) AS libc, check_dropped(first_by_codes('rank()', c || ' COLLATE "C"', 'number DESC', 'r <= 3'), drops) AS c,
+	check_dropped(first_by_codes('dense_rank()', c || ' COLLATE "en-x-icu"', 'number NULLS FIRST', 'r = 1'), nullif(drops, false)) AS icu
 FROM (VALUES ('few', true), ('zipf', true), ('twice', false), ('same_first', true), ('long', true), ('toasted', true)) AS v (c, drops);
 -- Values that are equal in a collation and have several codes; several columns.
-SELECT check_dropped(first_of('row_number()', 'cased COLLATE any_case', 'number, id', 'r <= 4')) AS any_case, check_dropped(first_of('dense_rank()', 'cased COLLATE any_case, number % 3', 'id % 90', 'r < 3')) AS ranks,
-	check_dropped(first_of('rank()', 'number % 3, few COLLATE dictionary_libc, lower(cased)', 'id % 9', 'r < 3')) AS several;
+SELECT check_dropped(first_by_codes('row_number()', 'cased COLLATE any_case', 'number, id', 'r <= 4')) AS any_case, check_dropped(first_by_codes('dense_rank()', 'cased COLLATE any_case, number % 3', 'id % 90', 'r < 3')) AS ranks,
+	check_dropped(first_by_codes('rank()', 'number % 3, few COLLATE dictionary_libc, lower(cased)', 'id % 9', 'r < 3')) AS several;
 SET enable_hashagg = off;
 SELECT check_dropped('SELECT DISTINCT ON (few COLLATE dictionary_libc) * FROM repeated ORDER BY few COLLATE dictionary_libc DESC NULLS LAST, id') AS of_each, check_dropped('SELECT DISTINCT zipf COLLATE dictionary_libc AS zipf, number % 3 FROM repeated') AS distinct,
 	check_dropped('SELECT few COLLATE dictionary_libc AS few, padded FROM repeated GROUP BY 1, 2') AS groups;
@@ -153,11 +153,11 @@ SELECT check_dropped('SELECT DISTINCT ON (stairs COLLATE dictionary_libc) stairs
 SET gpusort.dictionary = on;
 SET gpusort.mode = force;
 SELECT number_of(q, 'Values') AS values, number_of(q, 'Rows Dropped') > 0 AS drops
-FROM unnest(ARRAY[first_of('row_number()', 'one', 'few COLLATE "C", id', 'r < 3'), first_of('row_number()', 'number', 'few COLLATE "fr-CA-x-icu", id', 'r < 3')]) AS q;
+FROM unnest(ARRAY[first_by_codes('row_number()', 'one', 'few COLLATE "C", id', 'r < 3'), first_by_codes('row_number()', 'number', 'few COLLATE "fr-CA-x-icu", id', 'r < 3')]) AS q;
 -- Exact keys drop rows also when coding has ended.
-SELECT check_dropped(first_of('row_number()', 'same_first COLLATE "C"', 'id', 'r <= 2')) AS exact, check_dropped('SELECT DISTINCT ON (same_first COLLATE dictionary_libc, number % 3) id FROM repeated ORDER BY same_first COLLATE dictionary_libc, number % 3, id') AS libc;
-CREATE VIEW ended AS SELECT CASE WHEN id < 7000 THEN different ELSE few END AS c, id FROM repeated;
-SELECT regexp_replace(codes_in(q), 'Values: \d+', 'Values: N') AS codes_in, number_of(q, 'Rows Dropped') > 3000 AS many_dropped FROM unnest('{"SELECT DISTINCT ON (c COLLATE \"C\") c, id FROM ended ORDER BY c COLLATE \"C\", id","SELECT DISTINCT ON (c COLLATE \"fr-CA-x-icu\") c, id FROM ended ORDER BY c COLLATE \"fr-CA-x-icu\", id"}'::text[]) AS q;
+SELECT check_dropped(first_by_codes('row_number()', 'same_first COLLATE "C"', 'id', 'r <= 2')) AS exact, check_dropped('SELECT DISTINCT ON (same_first COLLATE dictionary_libc, number % 3) id FROM repeated ORDER BY same_first COLLATE dictionary_libc, number % 3, id') AS libc;
+CREATE VIEW ended_codes AS SELECT CASE WHEN id < 7000 THEN different ELSE few END AS c, id FROM repeated;
+SELECT regexp_replace(codes_in(q), 'Values: \d+', 'Values: N') AS codes_in, number_of(q, 'Rows Dropped') > 3000 AS many_dropped FROM unnest('{"SELECT DISTINCT ON (c COLLATE \"C\") c, id FROM ended_codes ORDER BY c COLLATE \"C\", id","SELECT DISTINCT ON (c COLLATE \"fr-CA-x-icu\") c, id FROM ended_codes ORDER BY c COLLATE \"fr-CA-x-icu\", id"}'::text[]) AS q;
 RESET gpusort.dictionary;
 RESET gpusort.mode;
 
@@ -169,9 +169,9 @@ SELECT n, check_dropped(limited('few COLLATE dictionary_libc NULLS FIRST, id', '
 FROM unnest('{1 ROW ONLY,20 ROWS ONLY,700 ROWS ONLY}'::text[]) AS n;
 SELECT check_dropped(limited('one COLLATE dictionary_libc', 'one', '20 ROWS ONLY')) AS one, check_dropped(limited('few COLLATE dictionary_libc, id', 'id', '11999 ROWS ONLY'), false) AS nearly_all, check_dropped(limited('stairs COLLATE dictionary_libc DESC, id', 'id', '5 ROWS ONLY'), NULL) AS stairs,
 	check_dropped('SELECT * FROM (SELECT few, id, row_number() OVER (ORDER BY few COLLATE dictionary_libc, id) AS r FROM repeated) s WHERE r <= 30') AS window;
-CREATE TABLE tied AS SELECT few COLLATE dictionary_libc AS few, cased COLLATE any_case AS cased, one COLLATE dictionary_libc AS one, number % 10 AS number, id,
+CREATE TABLE tied_codes AS SELECT few COLLATE dictionary_libc AS few, cased COLLATE any_case AS cased, one COLLATE dictionary_libc AS one, number % 10 AS number, id,
 	('b' || id % 40 || repeat(' ', number % 3))::bpchar COLLATE dictionary_libc AS blanks FROM repeated;
-ANALYZE tied;
-SELECT n, check_dropped('SELECT few FROM tied ORDER BY few ' || n) AS few, check_dropped('SELECT few, number FROM tied ORDER BY few DESC, number ' || n) AS two,
-	check_dropped('SELECT rtrim(blanks) AS blanks, number FROM tied ORDER BY tied.blanks, number ' || n) AS blanks, check_dropped('SELECT id FROM tied ORDER BY one ' || n, false) AS one
+ANALYZE tied_codes;
+SELECT n, check_dropped('SELECT few FROM tied_codes ORDER BY few ' || n) AS few, check_dropped('SELECT few, number FROM tied_codes ORDER BY few DESC, number ' || n) AS two,
+	check_dropped('SELECT rtrim(blanks) AS blanks, number FROM tied_codes ORDER BY tied_codes.blanks, number ' || n) AS blanks, check_dropped('SELECT id FROM tied_codes ORDER BY one ' || n, false) AS one
 FROM unnest('{FETCH FIRST 1 ROW WITH TIES,OFFSET 20 FETCH FIRST 9 ROWS WITH TIES,FETCH FIRST 500 ROWS WITH TIES}'::text[]) AS n;

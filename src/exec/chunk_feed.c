@@ -94,7 +94,7 @@ sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *u
 		feed->coded_key = feed->key;
 		feed->coding = feed->key->coding;
 		feed->lowest = sorter->values != NULL ? value_filter_create(sorter->values, feed->key) : NULL;
-		if (feed->filter == NULL && feed->lowest == NULL)
+		if (feed->filter == NULL)
 			sort_key_allow_late_codes(feed->coding);
 	}
 	row_source_init(&feed->row, desc, sorter->device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : unused);
@@ -208,7 +208,7 @@ note_kept(SortFeed *feed, const uint8 *key, Size size)
 	if (feed->groups != NULL)
 		group_filter_note(feed->groups, key, size);
 	if (feed->lowest != NULL)
-		value_filter_note(feed->lowest);
+		value_filter_note(feed->lowest, key);
 }
 
 /* The part that a row with this key is for. */
@@ -383,11 +383,11 @@ coding_ends(const SortFeed *feed)
 		   sort_key_coding_ends(feed->coding);
 }
 
-/* The filter of groups is asked about the key now. */
+/* A filter is asked about the key now. */
 static inline void
 settle_codes_of(SortFeed *feed, uint64 *fixed)
 {
-	if (feed->coding == NULL || feed->groups == NULL)
+	if (feed->coding == NULL || (feed->groups == NULL && feed->lowest == NULL))
 		return;
 	sort_key_place_codes(feed->coding, (uint8 *) fixed);
 	sort_key_settle_codes(feed->coding);
@@ -541,9 +541,34 @@ encode_batch(SortFeed *feed, int n, uint64 (*keys)[KEY_MAX_WORDS], bool has_row)
 	return false;
 }
 
+/* Asks a filter about the rows of a batch. */
+static void
+leave_out_of_batch(SortFeed *feed, const uint64 (*keys)[KEY_MAX_WORDS], int n, bool *left_out)
+{
+	int ndropped = 0;
+
+	if (feed->groups != NULL)
+	{
+		ndropped = group_filter_drops_of(feed->groups, keys, n, left_out);
+		note_left_out(feed, group_filter_dropped(feed->groups), ndropped);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		ndropped += left_out[i] = value_filter_drops(feed->lowest, (const uint8 *) keys[i]);
+	note_left_out(feed, feed->lowest->dropped, ndropped);
+}
+
+/* Are rows put some at a time, as long as a filter drops rows? */
+static inline bool
+looks_at_batches(const SortFeed *feed)
+{
+	return feed->batch != NULL && !feed->key->variable &&
+		   (feed->lowest != NULL || group_filter_is_on(feed->groups));
+}
+
 /*
- * Does the same, whatever the scan does with its rows, with some rows at a time: the filter of groups looks
- * them up together.
+ * Does the same, whatever the scan does with its rows, with some rows at a time: a filter looks at them
+ * together.
  */
 static uint64
 put_batches(SortFeed *feed, InputRows *rows, bool has_row)
@@ -551,15 +576,13 @@ put_batches(SortFeed *feed, InputRows *rows, bool has_row)
 	uint64 keys[GROUP_BATCH_ROWS][KEY_MAX_WORDS];
 	bool left_out[GROUP_BATCH_ROWS];
 	uint64 nrows = 0;
-	int ndropped;
 	int n;
 
 	while ((n = input_rows_take_batch(rows, feed->batch)) > 0)
 	{
 		if (!encode_batch(feed, n, keys, has_row))
 			return nrows + n;
-		ndropped = group_filter_drops_of(feed->groups, keys, n, left_out);
-		note_left_out(feed, group_filter_dropped(feed->groups), ndropped);
+		leave_out_of_batch(feed, keys, n, left_out);
 		for (int i = 0; i < n; i++, nrows++)
 		{
 			if (!left_out[i] && !put_of_batch(feed, i, (uint8 *) keys[i], has_row))
@@ -580,7 +603,7 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 	InputRows rows;
 
 	input_rows_begin(&rows, input);
-	if (rows.scan != NULL && feed->groups != NULL && !feed->key->variable)
+	if (rows.scan != NULL && (feed->groups != NULL || feed->lowest != NULL) && !feed->key->variable)
 		feed->batch = input_batch_create(&rows, feed->context);
 	for (;;)
 	{
@@ -591,9 +614,8 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(feed, slot, !key->policy.alone))
 			break;
-		nrows += 1 + (feed->batch != NULL && !feed->key->variable && group_filter_is_on(feed->groups)
-						  ? put_batches(feed, &rows, !key->policy.alone)
-						  : put_page(feed, &rows, !key->policy.alone));
+		nrows += 1 + (looks_at_batches(feed) ? put_batches(feed, &rows, !key->policy.alone)
+											 : put_page(feed, &rows, !key->policy.alone));
 	}
 	sort_feed_end(feed);
 	return nrows;

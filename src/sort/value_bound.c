@@ -35,6 +35,7 @@ value_filter_create(ValueBound *bound, const SortKey *key)
 	filter->coded = &key->coding->coded[0];
 	filter->comparer = filter->coded->key->verified ? sort_key_comparer_create(filter->coded->key) : NULL;
 	filter->context = CurrentMemoryContext;
+	value_table_note_entries(&filter->coded->reader);
 	filter->most = LOWEST_FIRST;
 	filter->lowest = palloc(sizeof(ValueRows *) * filter->most);
 	return filter;
@@ -49,14 +50,14 @@ value_filter_end(ValueFilter *filter)
 
 /* ---------------------------------------------------------------- values that come first */
 
-/* Makes room for a code. */
+/* Makes by_code have a place. */
 static void
-make_room(ValueFilter *filter, uint32 code)
+make_room(ValueFilter *filter, uint32 place)
 {
 	uint32 ncodes = Max(filter->ncodes, CODES_FIRST);
 	ValueRows **by_code;
 
-	while (ncodes <= code)
+	while (ncodes <= place)
 		ncodes *= 2;
 	by_code = MemoryContextAllocHuge(filter->context, sizeof(ValueRows *) * (Size) ncodes);
 	memset(by_code, 0, sizeof(ValueRows *) * (Size) ncodes);
@@ -127,38 +128,42 @@ insert(ValueFilter *filter, int place, const uint8 *key, Size size)
 	return value;
 }
 
-ValueRows *
-value_filter_meet(ValueFilter *filter, uint32 code)
+const ValueRows *
+value_filter_meet(ValueFilter *filter, uint32 place)
 {
 	bool is_there;
 	Size size;
 	const uint8 *key;
-	int place;
+	int at;
 	ValueRows *value;
 
-	if (code >= filter->ncodes)
-		make_room(filter, code);
-	key = code == 0 ? sort_key_encode_null(filter->coded, &size)
-					: sort_key_encode_value(filter->coded, filter->coded->reader.last, &size);
-	place = find_place(filter, key, size, &is_there);
+	if (place >= filter->ncodes)
+		make_room(filter, place);
+	key = place == 0 ? sort_key_encode_null(filter->coded, &size)
+					 : sort_key_encode_value(filter->coded, filter->coded->reader.entries[place - 1], &size);
+	at = find_place(filter, key, size, &is_there);
 	if (is_there)
-		value = filter->lowest[place];
-	else if (place == filter->nlowest && filter->rows >= filter->bound->rows)
+		value = filter->lowest[at];
+	else if (at == filter->nlowest && filter->rows >= filter->bound->rows)
 		value = &above;
 	else
-		value = insert(filter, place, key, size);
-	return filter->by_code[code] = value;
+		value = insert(filter, at, key, size);
+	return filter->by_code[place] = value;
 }
 
 /* ---------------------------------------------------------------- rows that are kept */
 
 void
-value_filter_note(ValueFilter *filter)
+value_filter_note(ValueFilter *filter, const uint8 *key)
 {
+	ValueRows *value = filter->by_code[value_filter_place(filter, key)];
 	uint64 wanted = filter->bound->rows;
 	ValueRows *highest;
 
-	filter->now->rows++;
+	/* so it is with rows that were looked at before others were noted */
+	if (value->is_above)
+		return;
+	value->rows++;
 	filter->rows++;
 	while (highest = filter->lowest[filter->nlowest - 1], filter->rows - highest->rows >= wanted)
 	{

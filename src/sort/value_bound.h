@@ -50,9 +50,8 @@ typedef struct ValueFilter
 	uint32 ncodes;		/* number of these places */
 	ValueRows **lowest; /* the values that are not above, in order */
 	int nlowest;
-	int most;		/* number of values that there is room for */
-	uint64 rows;	/* number of rows of these values */
-	ValueRows *now; /* that of the row at hand */
+	int most;	 /* number of values that there is room for */
+	uint64 rows; /* number of rows of these values */
 	/* rows of this value are not wanted any more, though they are not above; NULL: none */
 	const ValueRows *full;
 	uint64 dropped;
@@ -74,24 +73,31 @@ extern ValueFilter *value_filter_create(ValueBound *bound, const SortKey *key);
 /* Adds the filter's count to the bound. */
 extern void value_filter_end(ValueFilter *filter);
 
-/* Finds what is known of a value that was not met before.  code: its place in by_code. */
-extern ValueRows *value_filter_meet(ValueFilter *filter, uint32 code);
+/* Finds what is known of a value that was not met before, by its place in by_code. */
+extern const ValueRows *value_filter_meet(ValueFilter *filter, uint32 place);
 
-/* Notes that the row whose key was asked about last is kept. */
-extern void value_filter_note(ValueFilter *filter);
+/* Notes that the row with this key, which was asked about, is kept. */
+extern void value_filter_note(ValueFilter *filter, const uint8 *key);
 
-/* May the row with this key, whose first column was encoded last, be dropped? */
+/* Returns the place in by_code of the value that a key has. */
+static inline uint32
+value_filter_place(const ValueFilter *filter, const uint8 *key)
+{
+	const CodedColumn *coded = filter->coded;
+
+	return key[coded->marker] == coded->value_marker ? sort_key_load32(key + coded->offset) + 1 : 0;
+}
+
+/* May the row with this key be dropped?  This process has encoded it. */
 static inline bool
 value_filter_drops(ValueFilter *filter, const uint8 *key)
 {
-	const CodedColumn *coded = filter->coded;
-	uint32 code = key[coded->marker] == coded->value_marker ? sort_key_load32(key + coded->offset) + 1 : 0;
-	ValueRows *now = code < filter->ncodes ? filter->by_code[code] : NULL;
+	uint32 place = value_filter_place(filter, key);
+	const ValueRows *value = place < filter->ncodes ? filter->by_code[place] : NULL;
 
-	if (unlikely(now == NULL))
-		now = value_filter_meet(filter, code);
-	filter->now = now;
-	if (!now->is_above && now != filter->full)
+	if (unlikely(value == NULL))
+		value = value_filter_meet(filter, place);
+	if (!value->is_above && value != filter->full)
 		return false;
 	filter->dropped++;
 	return true;
