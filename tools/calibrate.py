@@ -48,6 +48,10 @@ COLUMNS = {
            "substr(md5(y::text), 1, 20))" + LIBC, 48),
     'sl': ("substr(md5((y % 50000)::text), 1, 6)" + LIBC, 7),
     'tb': ('md5(i::text)' + LIBC_BYTES, 33),
+    'city': ("'C' || substr(md5((abs(x) % 1000)::text), 1, 8) COLLATE \"C\"", 10),
+    'cityl': ("'C' || substr(md5((abs(x) % 1000)::text), 1, 8)" + LIBC, 10),
+    'host': ("'/usr/share/doc/' || md5((abs(x) % 30000)::text) || '/lib.d' COLLATE \"C\"", 55),
+    'hostl': ("'/usr/share/doc/' || md5((abs(x) % 30000)::text) || '/lib.d'" + LIBC, 55),
     'arr': ('ARRAY[(x % 1000000000)::int4, (y % 100)::int4, 7]', 33),
     'pad': ("substr('padding', 1, 5)", 6),
     'wide': ("repeat('x', 100)", 101),
@@ -110,6 +114,14 @@ KEYS = {
     'paths libc': [Key('pl', 'libc', 0, 1)],
     'short text libc': [Key('sl', 'libc', 50000)],
     'text C.UTF-8': [Key('tb', 'libc bytes')],
+    # values that repeat: keys have codes
+    'coded cities': [Key('city', 'text', 1000)],
+    'coded cities libc': [Key('cityl', 'libc', 1000)],
+    'coded paths': [Key('host', 'text', 30000, 1)],
+    'coded paths ICU': [Key('host', 'icu', 30000, 1, ICU)],
+    'coded paths libc': [Key('hostl', 'libc', 30000, 1)],
+    'coded cities, int': [Key('city', 'text', 1000), Key('b', 'int')],
+    'coded cities, paths': [Key('city', 'text', 1000), Key('host', 'text', 30000, 1)],
     'int, libc': [Key('dup', 'int', 100), Key('tl', 'libc')],
 }
 
@@ -162,6 +174,10 @@ class Sort:
         """Is the table read in the order of its first sort column?"""
         return self.key_name.startswith('groups')
 
+    def is_coded(self):
+        """Do keys have codes in place of strings, where there are rows enough?"""
+        return self.key_name.startswith('coded')
+
     def is_by_index(self):
         """Is the order not sorted, but that of an index?"""
         return self.key_name.endswith('by index')
@@ -191,7 +207,14 @@ class Sort:
         return shape_line(whose, self.rows, sum(COLUMNS[c][1] for c in self.columns), keys, key_bytes,
                           self.memory_mb * 1048576, fixed, self.limit or -1, len(self.columns) == 1,
                           ORDERS.get(self.key_name, 0), self.groups() if whose == 'p' else 0, self.workers + 1, cores,
-                          share, int(self.workers > 0), device == 'cuda' and whose == 'g')
+                          share, int(self.workers > 0), device == 'cuda' and whose == 'g', *self.codes())
+
+    def codes(self):
+        """The columns that have codes, as bits, and the bytes of a key then."""
+        if not self.is_coded():
+            return 0, 0
+        key_bytes = sum(1 + (key.width if key.fixed() else 4) for key in self.keys)
+        return (sum(1 << i for i, key in enumerate(self.keys) if not key.fixed()), (key_bytes + 7) // 8 * 8)
 
 
 # Keys of all kinds of sorts that a card has.
@@ -228,6 +251,7 @@ def sorts_of_key(key_name, rows, device):
 def settings_of(sort, what, device):
     return ['gpusort.mode = ' + ('force' if what == 'g' else 'off'),
             'gpusort.backend = ' + device,
+            'gpusort.dictionary = ' + ('auto' if sort.is_coded() else 'off'),
             "work_mem = '%dMB'" % sort.memory_mb,
             'jit = off',
             'cursor_tuple_fraction = 1',

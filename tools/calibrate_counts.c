@@ -43,10 +43,10 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 	int single_column, order, fixed_key, device;
 
 	shape->verified = false;
-	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %d %d", &shape->rows, &shape->wanted,
+	if (scanf("%lf %lf %d %d %d %lf %lf %d %u %lf %lf %d %d %lf %lf %d %d", &shape->rows, &shape->wanted,
 			  &shape->width, &single_column, &order, &shape->groups, &shape->key_bytes, &fixed_key,
-			  &shape->memory, &shape->processes, &shape->cores, &shape->share, &shape->launch, &device,
-			  &shape->nkeys) != 15 ||
+			  &shape->codable, &shape->coded_bytes, &shape->memory, &shape->processes, &shape->cores,
+			  &shape->share, &shape->launch, &device, &shape->nkeys) != 17 ||
 		shape->nkeys < 1 || shape->nkeys > MAX_KEYS)
 		return false;
 	for (int i = 0; i < shape->nkeys; i++)

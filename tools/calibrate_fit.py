@@ -11,10 +11,10 @@ CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 
 
 
 def shape_line(whose, rows, width, keys, key_bytes, memory, fixed=True, wanted=-1, alone=False, order=0, groups=0,
-               processes=1, cores=1, share=1, launch=0, device=0):
+               processes=1, cores=1, share=1, launch=0, device=0, codable=0, coded_bytes=0):
     """A line for calibrate_counts; keys: class, verified, bytes, values, different first 8 bytes."""
-    words = [whose, rows, wanted, width, int(alone), order, groups, key_bytes, int(fixed), memory]
-    words += [processes, cores, share, launch, device, len(keys)]
+    words = [whose, rows, wanted, width, int(alone), order, groups, key_bytes, int(fixed), codable, coded_bytes, memory]
+    words += [processes, cores, share, launch, int(device), len(keys)]
     for key_class, verified, key_width, distinct, leading in keys:
         words += [CLASSES[key_class], int(verified), key_width, distinct, leading]
     return ' '.join(str(word) for word in words)

@@ -21,6 +21,35 @@ texts=(
 	'paths de_DE|paths|gpusort_orderby."de_DE"'
 )
 
+# Text that repeats, in rows of 170 bytes, beside the same rows by int8, and text of which all is different
+# with codes of values and without.  Name | columns, out of a number n | collation of k | settings | ORDER BY
+made_up_paths="concat('/usr/share/doc/', md5((abs(n % 60000))::text), '/copyright') AS k, n AS h, repeat('x', 60) AS filler"
+made_up_cities="concat('City ', left(md5((abs(n % 1000))::text), 5)) AS k, n AS h, repeat('x', 107) AS filler"
+made_up_names="left(md5((abs(n % 50))::text), 9) COLLATE gpusort_orderby.\"en_US\" AS state, left(md5((abs(n % 1000))::text), 10) COLLATE gpusort_orderby.\"en_US\" AS city, concat('Name ', left(md5((abs(n % 200000))::text), 14)) COLLATE gpusort_orderby.\"en_US\" AS name, n AS h, repeat('x', 70) AS filler"
+made_up_md5="md5(n::text) AS k, n AS h, repeat('x', 84) AS filler"
+made_up_urls="concat('https://www.example.org/articles/', md5(n::text), '.html') AS k, n AS h, repeat('x', 47) AS filler"
+made_up_uuids="md5(n::text)::uuid::text AS k, n AS h, repeat('x', 80) AS filler"
+without_codes='SET gpusort.dictionary = off'
+repeating=(
+	"repeating: paths, by int8|$made_up_paths|||h"
+	"repeating: paths C|$made_up_paths|\"C\"||k"
+	"repeating: paths ICU|$made_up_paths|\"en-US-x-icu\"||k"
+	"repeating: paths en_US|$made_up_paths|gpusort_orderby.\"en_US\"||k"
+	"repeating: cities C|$made_up_cities|\"C\"||k"
+	"repeating: cities C, no codes|$made_up_cities|\"C\"|$without_codes|k"
+	"repeating: cities ICU|$made_up_cities|\"en-US-x-icu\"||k"
+	"repeating: cities en_US|$made_up_cities|gpusort_orderby.\"en_US\"||k"
+	"repeating: state, city, name en_US|$made_up_names|||state, city, name"
+	"different: md5 C|$made_up_md5|\"C\"||k"
+	"different: md5 C, no codes|$made_up_md5|\"C\"|$without_codes|k"
+	"different: URLs C|$made_up_urls|\"C\"||k"
+	"different: URLs C, no codes|$made_up_urls|\"C\"|$without_codes|k"
+	"different: URLs en_US|$made_up_urls|gpusort_orderby.\"en_US\"||k"
+	"different: URLs en_US, no codes|$made_up_urls|gpusort_orderby.\"en_US\"|$without_codes|k"
+	"different: uuid as text C|$made_up_uuids|\"C\"||k"
+	"different: uuid as text C, no codes|$made_up_uuids|\"C\"|$without_codes|k"
+)
+
 # ---- other queries ----
 
 # Name | columns, out of a number n | settings | query, over t, or over t and u, which have half of the rows
@@ -31,6 +60,8 @@ queries=(
 	"window|$groups COLLATE \"C\" AS g, n AS k||SELECT *, row_number() OVER (PARTITION BY g ORDER BY k) FROM t"
 	"window en_US|$groups COLLATE gpusort_orderby.\"en_US\" AS g, n AS k||SELECT *, row_number() OVER (PARTITION BY g ORDER BY k) FROM t"
 	"two windows|$groups COLLATE \"C\" AS g, n AS k||SELECT *, row_number() OVER (PARTITION BY g ORDER BY k), rank() OVER (ORDER BY v DESC) FROM t"
+	"repeating: PARTITION BY city ORDER BY int8|left(md5((abs(n % 1000))::text), 10) COLLATE \"C\" AS city, n AS k, repeat('x', 107) AS filler||SELECT *, row_number() OVER (PARTITION BY city ORDER BY k) FROM t"
+	"repeating: GROUP BY|md5((abs(n % ({rows} / 6)))::text) COLLATE \"C\" AS k, repeat('x', 84) AS filler||SELECT k, count(*), max(v) FROM t GROUP BY k"
 	'windows: lag|n % 1000 AS g, n AS k||SELECT *, lag(v) OVER (PARTITION BY g ORDER BY k) FROM t'
 	'windows: running sum|n % 1000 AS g, n AS k||SELECT *, sum(v) OVER (PARTITION BY g ORDER BY k ROWS UNBOUNDED PRECEDING) FROM t'
 	'windows: running sum, peers|n % 1000 AS g, n AS k||SELECT *, sum(v) OVER (PARTITION BY g ORDER BY k) FROM t'
@@ -84,7 +115,7 @@ list_cases() {
 	for entry in "${texts[@]}"; do
 		echo "${entry%%|*}|real|$text_rows"
 	done
-	for entry in "${queries[@]}"; do
+	for entry in "${repeating[@]}" "${queries[@]}"; do
 		echo "${entry%%|*}|uniform|$rows"
 	done
 }
@@ -107,7 +138,13 @@ find_case() {
 		query='SELECT * FROM t ORDER BY k'
 		return
 	done
-	collation=
+	for entry in "${repeating[@]}"; do
+		IFS='|' read -r name columns collation settings order <<<"$entry"
+		[ "$name" = "$wanted" ] || continue
+		columns=${columns//"{rows}"/$count} query="SELECT * FROM t ORDER BY $order"
+		return
+	done
+	collation=''
 	for entry in "${queries[@]}"; do
 		IFS='|' read -r name columns settings query <<<"$entry"
 		[ "$name" = "$wanted" ] || continue

@@ -76,15 +76,24 @@ BEGIN
 END $$;
 SET max_parallel_workers_per_gather = 0;
 SET work_mem = '64MB';
-SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "C", number');
+SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "en-x-icu", number');
+SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "C", number') AS too_short;
 SELECT codes_in('SELECT * FROM repeated ORDER BY twice COLLATE "C"') AS too_many_values_by_statistics;
-SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "C" LIMIT 10') AS none_under_a_limit;
+SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "en-x-icu" LIMIT 10') AS none_under_a_limit;
 SET gpusort.dictionary = on;
 SELECT codes_in('SELECT * FROM repeated ORDER BY different COLLATE "C"') AS given_up;
 SELECT codes_in('SELECT * FROM repeated ORDER BY one COLLATE "C"') AS in_order;
 SET gpusort.dictionary = off;
-SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "C", number') AS off;
+SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "en-x-icu", number') AS off;
 RESET gpusort.dictionary;
+
+-- What gpusort_check says of them.  Short strings in C are compared at once: no codes.
+CREATE FUNCTION said(query text, codes text) RETURNS TABLE (taken boolean, how text) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('gpusort.dictionary', codes, true);
+	RETURN QUERY SELECT c.taken, regexp_replace(c.how, 'about [0-9.]+ [kM]B', 'about N MB') FROM gpusort_check(query) AS c;
+END $$;
+SELECT keys, codes, s.* FROM unnest(ARRAY['few COLLATE "en-x-icu", number', 'few COLLATE "C", number', 'few COLLATE "en-x-icu", name', 'few COLLATE "en-x-icu" LIMIT 10']) AS keys, unnest('{off,auto}'::text[]) AS codes, said('SELECT * FROM repeated ORDER BY ' || keys, codes) AS s ORDER BY keys COLLATE "C", codes COLLATE "C" DESC;
 
 -- Cursors read backwards; a rescan sorts again.
 SET gpusort.mode = force;

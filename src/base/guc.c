@@ -73,11 +73,18 @@ check_work_mem(int *newval, void **extra, GucSource source)
 	return false;
 }
 
-/* Plans that are kept were made for the old mode. */
+/* Plans that are kept were made for the old mode, and for the old times of sorts. */
 static void
 assign_mode(int newval, void *extra)
 {
 	if (newval != gpusort_mode)
+		ResetPlanCache();
+}
+
+static void
+assign_dictionary(int newval, void *extra)
+{
+	if (newval != gpusort_dictionary)
 		ResetPlanCache();
 }
 
@@ -250,7 +257,7 @@ guc_define_all(void)
 		"gpusort.dictionary",
 		"Gives values of text numbers while a sort reads its rows, and sorts each value once.",
 		"auto: where statistics say that values repeat.", &gpusort_dictionary, GPUSORT_DICTIONARY_AUTO,
-		dictionary_options, PGC_USERSET, DEVELOPER_SETTING, NULL, NULL, NULL);
+		dictionary_options, PGC_USERSET, DEVELOPER_SETTING, NULL, assign_dictionary, NULL);
 	DefineCustomIntVariable(
 		"gpusort.spoiled_images",
 		"Spoils one image of a string in this number, to test the verification of the order.",

@@ -16,6 +16,7 @@
 #include "plan/choice.h"
 #include "plan/devices.h"
 #include "plan/likely_rows.h"
+#include "plan/predict_codes.h"
 #include "plan/predict_gpusort.h"
 #include "plan/predict_postgres.h"
 #include "plan/shape.h"
@@ -110,6 +111,16 @@ turns_on_card(const PlannedStmt *stmt, const Plan *sort, const SortShape *shape)
 					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
 }
 
+/* How many values get codes; 0: none. */
+static double
+coded_values(const Plan *sort, const SortShape *shape)
+{
+	double most;
+	uint32 columns = predict_gpusort_coded(shape, &most);
+
+	return predict_coded_values(shape, columns & sort_plan_expected((const CustomScan *) sort).coded);
+}
+
 /* On the windows directly above the sort, up to the first one that is left to PostgreSQL. */
 static List *
 remarks_on_windows(const PlannedStmt *stmt, List *ancestors, List *remarks)
@@ -144,6 +155,7 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 {
 	List *remarks = NIL;
 	int turns = shape->device != DEVICE_CPU ? turns_on_card(stmt, sort, shape) : 1;
+	double values = coded_values(sort, shape);
 
 	/* with gpusort.backend = cuda each sort tries */
 	if (shape->device != DEVICE_CPU && !gpu_service_ready())
@@ -155,9 +167,12 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 		remarks =
 			lappend(remarks,
 					psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns));
+	if (values > 0)
+		remarks = lappend(remarks, psprintf("about %.0f different strings are encoded and compared once each",
+											values));
 	if (shape->verified && device_is_open(false, shape->beside))
 		remarks = lappend(remarks, "not on a card: the CPU verifies the order of such values by comparisons");
-	if (shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified)
+	if (predict_gpusort_drops_in_groups(shape))
 		remarks = lappend(remarks, shape->rows_of_group == 1
 									   ? "only the first row of each group is kept"
 									   : psprintf("only the first %.0f rows of each group are kept",

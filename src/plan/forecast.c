@@ -7,31 +7,17 @@
  */
 #include "postgres.h"
 
-#include "port/pg_bitutils.h"
-
 #include <limits.h>
 
 #include "plan/cost.h"
 #include "plan/devices.h"
 #include "plan/forecast.h"
 #include "plan/predict.h"
+#include "plan/predict_codes.h"
 #include "plan/predict_gpusort.h"
 #include "plan/shape.h"
 #include "plan/window_plan.h"
 #include "plan/sort_plan.h"
-
-/* Values that come so often on average get codes: strings that compare as bytes, and others. */
-#define CODES_TIMES_BYTES 8
-#define CODES_TIMES 4
-
-/* Sorts of fewer rows take no tables. */
-#define CODES_ROWS_MIN 4096
-
-/*
- * Bytes of a value's entry and slots besides its string; the tables have one byte in so many of the memory.
- */
-#define CODES_VALUE_BYTES 40
-#define CODES_MEMORY_SHARE(processes) (6 * (1 + 2 * (processes)))
 
 /*
  * Another device may take as much longer than the cpu device: rows are expected too few more often than too
@@ -98,44 +84,6 @@ forecast_limits(const SortShape *shape, double input_ms, SortExpected *expected)
 	}
 }
 
-/*
- * How often a value must come on average for codes to pay: a value that comes first costs more than a key.
- */
-static double
-times_to_code(const SortKeyShape *key)
-{
-	return key->class == KEY_TEXT || key->class == KEY_LIBC_BYTES ? CODES_TIMES_BYTES : CODES_TIMES;
-}
-
-/*
- * The columns whose values get codes, as bits, and the most values of one of them.  All columns must have
- * fixed width then, so none of text may have values that come rarely.
- */
-static uint32
-columns_to_code(const SortShape *shape, double *values)
-{
-	uint32 columns = 0;
-	double largest = 0;
-
-	*values = 0;
-	if (shape->rows < CODES_ROWS_MIN)
-		return 0;
-	for (int i = 0; i < shape->nkeys && i < 32; i++)
-	{
-		const SortKeyShape *key = &shape->keys[i];
-
-		if (key->class < KEY_TEXT || key->class > KEY_LIBC_BYTES)
-			continue;
-		if (key->distinct <= 0 || key->distinct * times_to_code(key) > shape->rows)
-			return 0;
-		columns |= (uint32) 1 << i;
-		*values = Max(*values, key->distinct);
-		largest = Max(largest, key->distinct * (key->width + CODES_VALUE_BYTES));
-	}
-	return largest * pg_popcount32(columns) * CODES_MEMORY_SHARE(shape->processes) <= shape->memory ? columns
-																									: 0;
-}
-
 SortExpected
 forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms)
 {
@@ -147,7 +95,7 @@ forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms)
 							 .postgres_ms = postgres_ms,
 							 .cpu_ms = cpu_ms};
 
-	expected.coded = columns_to_code(shape, &expected.values);
+	expected.coded = predict_coded_columns(shape, &expected.values);
 	forecast_limits(shape, input_ms, &expected);
 	return expected;
 }

@@ -5,6 +5,8 @@
  * Each row is copied once and its key encoded beside it, by all processes that feed.  The rest is the
  * device's (predict_work.h).
  *
+ * If values get codes, the sort is predicted as one with such keys (predict_codes.h).
+ *
  * With a bound, a row is encoded, and copied only if its key is below what has been seen to be the bound's:
  * of n rows about k (1 + ln(n / k)), for k wanted.
  */
@@ -14,6 +16,7 @@
 
 #include "base/group_rows.h"
 #include "base/limits.h"
+#include "plan/predict_codes.h"
 #include "plan/predict_gpusort.h"
 #include "plan/predict_work.h"
 
@@ -41,10 +44,8 @@ count_first_strings(const SortShape *shape, double rows, double *counts)
 {
 	for (int i = 0; i < shape->nkeys; i++)
 	{
-		const SortKeyShape *key = &shape->keys[i];
-
-		if (work_encoded_class(key) == KEY_ICU && (!key->known || shape->processes > 1 || shape->beside > 0))
-			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_ASCII_AFTER);
+		if (!work_has_code(shape, i))
+			count_first_strings_of(shape, &shape->keys[i], rows, counts);
 	}
 }
 
@@ -111,28 +112,69 @@ left_rows(const SortShape *shape, double kept)
 	return Min(kept, Min(most, Max(least, work_of(shape)->room(shape))));
 }
 
+uint32
+predict_gpusort_coded(const SortShape *shape, double *values)
+{
+	uint32 columns;
+
+	*values = 0;
+	if (shape->device != DEVICE_CPU || work_bound(shape) >= 0)
+		return 0;
+	columns = predict_coded_columns(shape, values);
+	return drops_in_groups(shape) && !predict_codes_are_within(shape, columns) ? 0 : columns;
+}
+
+/* The shape of what is done. */
+static SortShape
+with_codes(const SortShape *shape)
+{
+	double values;
+	uint32 columns = predict_gpusort_coded(shape, &values);
+
+	return columns != 0 ? predict_shape_with_codes(shape, columns) : *shape;
+}
+
+bool
+predict_gpusort_drops_in_groups(const SortShape *shape)
+{
+	SortShape done = with_codes(shape);
+
+	return drops_in_groups(&done);
+}
+
 double
 predict_gpusort_kept(const SortShape *shape)
 {
-	return kept_rows(shape);
+	SortShape done = with_codes(shape);
+
+	return kept_rows(&done);
+}
+
+static double
+left_in_all(const SortShape *shape)
+{
+	return left_rows(shape, kept_rows(shape));
 }
 
 double
 predict_gpusort_memory(const SortShape *shape)
 {
-	return work_of(shape)->memory(shape, left_rows(shape, kept_rows(shape)));
+	SortShape done = with_codes(shape);
+
+	return work_of(shape)->memory(&done, left_in_all(&done)) + predict_tables_memory(&done);
 }
 
 double
 predict_gpusort_temp(const SortShape *shape)
 {
-	double rows = left_rows(shape, kept_rows(shape));
+	SortShape done = with_codes(shape);
+	double rows = left_in_all(&done);
 
-	return rows <= work_of(shape)->room(shape) ? 0 : work_of(shape)->temp(shape, rows);
+	return rows <= work_of(shape)->room(&done) ? 0 : work_of(shape)->temp(&done, rows);
 }
 
-CostCounts
-count_gpusort(const SortShape *shape)
+static CostCounts
+count_done(const SortShape *shape)
 {
 	double rows = Max(shape->rows, 2);
 	double kept = kept_rows(shape);
@@ -143,6 +185,8 @@ count_gpusort(const SortShape *shape)
 	counts.first[COST_START] += 1;
 	count_encoding(shape, rows / running, counts.first);
 	count_first_strings(shape, rows / running, counts.first);
+	count_codes(shape, rows / running, counts.first);
+	count_values(shape, counts.first);
 	if (work_bound(shape) >= 0 && shape->wanted < rows)
 	{
 		counts.first[COST_START_BOUND] += 1;
@@ -164,4 +208,12 @@ count_gpusort(const SortShape *shape)
 	for (int i = 0; i < COST_TERMS && left < rows && work_bound(shape) >= 0; i++)
 		counts.rest[i] *= rows / left;
 	return counts;
+}
+
+CostCounts
+count_gpusort(const SortShape *shape)
+{
+	SortShape done = with_codes(shape);
+
+	return count_done(&done);
 }

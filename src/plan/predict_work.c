@@ -25,6 +25,12 @@ work_tuple_bytes(const SortShape *shape)
 }
 
 bool
+work_has_code(const SortShape *shape, int column)
+{
+	return column < 32 && (shape->coded >> column & 1) != 0;
+}
+
+bool
 work_keeps_keys_alone(const SortShape *shape)
 {
 	return shape->keys_alone && shape->device == DEVICE_CPU;
@@ -47,40 +53,64 @@ work_encoded_class(const SortKeyShape *key)
 }
 
 void
+count_first_strings_of(const SortShape *shape, const SortKeyShape *key, double rows, double *counts)
+{
+	if (work_encoded_class(key) == KEY_ICU && (!key->known || shape->processes > 1 || shape->beside > 0))
+		counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_ASCII_AFTER);
+}
+
+void
+count_encoding_of(const SortKeyShape *key, double rows, double *counts)
+{
+	switch (work_encoded_class(key))
+	{
+		case KEY_NUMERIC:
+			counts[COST_ENCODE_NUMERIC] += rows;
+			break;
+		case KEY_TEXT:
+		case KEY_LIBC_BYTES:
+			counts[COST_ENCODE_TEXT] += rows;
+			counts[COST_KEY_BYTE] += rows * key->width;
+			break;
+		case KEY_ICU:
+			counts[COST_ENCODE_ICU] += rows;
+			counts[COST_KEY_BYTE] += 2 * rows * key->width;
+			counts[COST_ICU_BYTE] += rows * key->width;
+			break;
+		case KEY_LIBC:
+			counts[COST_LIBC_BYTE] += rows * key->width;
+			break;
+		case KEY_MADE:
+			counts[COST_ENCODE_MADE] += rows;
+			break;
+		default:
+			counts[COST_ENCODE_FIXED] += rows;
+	}
+}
+
+void
 count_encoding(const SortShape *shape, double rows, double *counts)
 {
 	for (int i = 0; i < shape->nkeys; i++)
 	{
-		const SortKeyShape *key = &shape->keys[i];
-
-		switch (work_encoded_class(key))
-		{
-			case KEY_NUMERIC:
-				counts[COST_ENCODE_NUMERIC] += rows;
-				break;
-			case KEY_TEXT:
-				counts[COST_ENCODE_TEXT] += rows;
-				counts[COST_KEY_BYTE] += rows * key->width;
-				break;
-			case KEY_ICU:
-				counts[COST_ENCODE_ICU] += rows;
-				counts[COST_KEY_BYTE] += 2 * rows * key->width;
-				counts[COST_ICU_BYTE] += rows * key->width;
-				break;
-			case KEY_LIBC:
-				counts[COST_LIBC_BYTE] += rows * key->width;
-				break;
-			case KEY_LIBC_BYTES:
-				counts[COST_ENCODE_TEXT] += rows;
-				counts[COST_KEY_BYTE] += rows * key->width;
-				break;
-			case KEY_MADE:
-				counts[COST_ENCODE_MADE] += rows;
-				break;
-			default:
-				counts[COST_ENCODE_FIXED] += rows;
-		}
+		if (!work_has_code(shape, i))
+			count_encoding_of(&shape->keys[i], rows, counts);
 	}
+}
+
+void
+count_verification_of(const SortKeyShape *key, double rows, double times, double far, double *counts)
+{
+	if (!key->verified)
+		return;
+	counts[COST_VERIFY] += times;
+	counts[COST_VERIFY_FAR] += times * far;
+	if (key->class == KEY_ICU)
+		counts[COST_PG_TIE_ICU] += times;
+	else if (key->class == KEY_MADE)
+		counts[COST_PG_LEVEL_MADE] += times;
+	else
+		counts[COST_VERIFY_BYTE] += times * compared_bytes(key, rows);
 }
 
 void
@@ -90,17 +120,8 @@ count_verification(const SortShape *shape, double times, double far, double *cou
 	{
 		const SortKeyShape *key = &shape->keys[i];
 
-		if (!key->verified)
-			continue;
-		counts[COST_VERIFY] += times;
-		counts[COST_VERIFY_FAR] += times * far;
-		if (key->class == KEY_ICU)
-			counts[COST_PG_TIE_ICU] += times;
-		else if (key->class == KEY_MADE)
-			counts[COST_PG_LEVEL_MADE] += times;
-		else
-			counts[COST_VERIFY_BYTE] += times * compared_bytes(key, shape->rows);
-		if (key_values(key, shape->rows) >= shape->rows)
+		count_verification_of(key, shape->rows, times, far, counts);
+		if (key->verified && key_values(key, shape->rows) >= shape->rows)
 			break;
 	}
 }
@@ -125,9 +146,18 @@ runs_have_keys(const SortShape *shape)
 	return work_keeps_keys_alone(shape) || shape->key_bytes * SMALL_KEY_PART <= RUN_ROW_BYTES + shape->width;
 }
 
-double
-work_run_bytes(const SortShape *shape)
+/* Runs have keys without codes. */
+static const SortShape *
+shape_of_runs(const SortShape *shape)
 {
+	return shape->uncoded != NULL ? shape->uncoded : shape;
+}
+
+double
+work_run_bytes(const SortShape *sorted)
+{
+	const SortShape *shape = shape_of_runs(sorted);
+
 	if (work_keeps_keys_alone(shape))
 		return shape->width;
 	return RUN_ROW_BYTES + shape->width + (runs_have_keys(shape) ? shape->key_bytes : 0);
@@ -152,8 +182,9 @@ count_merge(const SortShape *shape, double rows, double levels, double *counts)
 }
 
 void
-count_runs(const SortShape *shape, double rows, double runs, double writers, CostCounts *counts)
+count_runs(const SortShape *sorted, double rows, double runs, double writers, CostCounts *counts)
 {
+	const SortShape *shape = shape_of_runs(sorted);
 	double levels = levels_of(runs);
 	double levels_a_pass = levels_of(Max(4, shape->memory / MERGE_BUFFER_MIN));
 	double passes = Max(1, ceil(levels / levels_a_pass));

@@ -45,6 +45,10 @@ extern SortKeyClass work_encoded_class(const SortKeyShape *key);
  */
 extern double work_bound(const SortShape *shape);
 
+/* Does this column have codes in place of its values (predict_codes.h)? */
+extern bool work_has_code(const SortShape *shape, int column);
+
+/* Counts the columns of `rows` rows that are encoded; a column that has codes is not. */
 extern void count_encoding(const SortShape *shape, double rows, double *counts);
 
 /*
@@ -52,6 +56,13 @@ extern void count_encoding(const SortShape *shape, double rows, double *counts);
  * the cache.
  */
 extern void count_verification(const SortShape *shape, double times, double far, double *counts);
+
+/* Count the same for one column; the first one what is done once, for the first of `rows` strings. */
+extern void count_first_strings_of(const SortShape *shape, const SortKeyShape *key, double rows,
+								   double *counts);
+extern void count_encoding_of(const SortKeyShape *key, double rows, double *counts);
+extern void count_verification_of(const SortKeyShape *key, double rows, double times, double far,
+								  double *counts);
 
 /* Counts rows that are returned in the sequence in which they stand. */
 extern void count_returned(const SortShape *shape, double rows, double *counts);

@@ -130,11 +130,11 @@ class_of(const SortColumnSpec *column, Oid type)
 	}
 }
 
-/* Are first bytes compared: by PostgreSQL's Sort, which abbreviates the first column, or by the C library? */
+/* Are first bytes compared: by a Sort, which abbreviates the first column, or by the C library? */
 static bool
 asks_for_leading(SortKeyClass class, int place)
 {
-	return class == KEY_LIBC || (place == 0 && (class == KEY_TEXT || class == KEY_ICU));
+	return class == KEY_LIBC || (place == 0 && class >= KEY_TEXT && class <= KEY_LIBC_BYTES);
 }
 
 /* The order of rows that come in that of their table. */
@@ -196,6 +196,11 @@ shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const 
 	shape->key_bytes = key.bytes;
 	shape->fixed_key = key.is_fixed;
 	shape->verified = key.verified;
+	if (gpusort_dictionary != GPUSORT_DICTIONARY_OFF)
+	{
+		shape->codable = key.codable;
+		shape->coded_bytes = key.coded_bytes;
+	}
 	return supported;
 }
 

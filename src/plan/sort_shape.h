@@ -60,9 +60,14 @@ typedef struct SortShape
 	double groups; /* number of groups if the rows are in order by their first columns; 0: they are not */
 	int nkeys;
 	const SortKeyShape *keys;
-	double key_bytes;	  /* bytes of a GpuSort's key, as kept beside its row */
-	bool fixed_key;		  /* does that key have fixed width? */
-	bool verified;		  /* does that key only guess the order, which comparisons verify? */
+	double key_bytes;	/* bytes of a GpuSort's key, as kept beside its row */
+	bool fixed_key;		/* does that key have fixed width? */
+	bool verified;		/* does that key only guess the order, which comparisons verify? */
+	uint32 codable;		/* columns whose values could have codes in it, as bits; 0: none */
+	double coded_bytes; /* bytes of that key then */
+	/* the same sort without codes, if this shape is of the sort with codes; otherwise NULL */
+	const struct SortShape *uncoded;
+	uint32 coded;		  /* then: the columns whose values have codes, as bits */
 	bool keys_alone;	  /* does that key tell the whole row, so that the cpu device keeps no rows? */
 	double memory;		  /* bytes that the sort may use; for PostgreSQL's sort, each process */
 	double rows_of_group; /* number of rows that are wanted of each group; 0: all */

@@ -131,6 +131,7 @@ rank_column(ValueRanks *ranks, int column)
 	pg_read_barrier();
 	ncodes = value_table_codes(coded->reader.table);
 	ranks->ncodes[column] = ncodes;
+	ranks->complete = ranks->complete && feed.nrows == ncodes;
 	ranks->tables.ranks[column] = huge_alloc(sizeof(uint32) * (ncodes + 1));
 	ranks->records[column] = huge_alloc(sizeof(char *) * (feed.nrows + 1));
 	ranks->memory += feed.memory + ncodes * sizeof(uint32) + feed.nrows * sizeof(char *);
@@ -155,11 +156,23 @@ value_ranks_create(const SortKey *key)
 	ranks->key = key;
 	ranks->expander = sort_key_create_twin(key->coding->plain);
 	ranks->context = context;
+	ranks->complete = true;
 	ranks->tables.n = key->coding->ncoded;
 	for (int i = 0; i < ranks->tables.n; i++)
 		rank_column(ranks, i);
 	MemoryContextSwitchTo(old);
 	return ranks;
+}
+
+bool
+value_ranks_have_all(const ValueRanks *ranks)
+{
+	for (int i = 0; i < ranks->tables.n; i++)
+	{
+		if (value_table_codes(ranks->key->coding->coded[i].reader.table) != ranks->ncodes[i])
+			return false;
+	}
+	return ranks->complete;
 }
 
 void

@@ -34,6 +34,8 @@ typedef struct ValueRanks
 	MemoryContext context;
 	RankTables tables;
 	uint32 ncodes[CODED_COLUMNS_MAX];
+	/* has each of these codes a rank?  A process may have taken one, and not added its value */
+	bool complete;
 	const char **records[CODED_COLUMNS_MAX]; /* by rank: the record of a value's key */
 	Size memory;							 /* bytes of all this, about */
 } ValueRanks;
@@ -41,6 +43,9 @@ typedef struct ValueRanks
 /* Ranks the values, in a context below CurrentMemoryContext.  Checks for interrupts. */
 extern ValueRanks *value_ranks_create(const SortKey *key);
 extern void value_ranks_free(ValueRanks *ranks);
+
+/* Was no value added since? */
+extern bool value_ranks_have_all(const ValueRanks *ranks);
 
 /* Replaces the codes of a chunk by ranks, if that was not done. */
 extern void value_ranks_give(const RankTables *tables, const SortKey *key, Chunk *chunk);

@@ -49,24 +49,39 @@ has_codes(const Chunk *chunk)
 	return false;
 }
 
+/* Ranks the values, unless they were ranked for the run before, and none was added since. */
+static void
+rank_values(CpuSorter *sorter)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	if (sorter->ranks != NULL && !value_ranks_have_all(sorter->ranks))
+	{
+		value_ranks_free(sorter->ranks);
+		sorter->ranks = NULL;
+	}
+	if (sorter->ranks == NULL)
+		sorter->ranks = value_ranks_create(sorter->coded);
+	MemoryContextSwitchTo(old);
+}
+
 void
 cpu_rank_chunks(CpuSorter *sorter)
 {
 	const SortKey *key = cpu_key_of_chunks(sorter);
-	ValueRanks *ranks;
 
 	if (key->coding == NULL || !has_codes(sorter->own.filled))
 		return;
-	ranks = value_ranks_create(key);
+	rank_values(sorter);
 	for (Chunk *chunk = sorter->own.filled; chunk != NULL; chunk = chunk->next)
 	{
-		value_ranks_give(&ranks->tables, key, chunk);
+		value_ranks_give(&sorter->ranks->tables, key, chunk);
 		CHECK_FOR_INTERRUPTS();
 	}
 	if (sorter->external != NULL)
-		sorter->ranks = ranks; /* for the keys of the run */
-	else
-		value_ranks_free(ranks);
+		return; /* the run needs the values' keys */
+	value_ranks_free(sorter->ranks);
+	sorter->ranks = NULL;
 }
 
 void
@@ -75,11 +90,8 @@ cpu_add_run(CpuSorter *sorter)
 	bool coded = sorter->tables != NULL && !sorter->sorted.variable;
 
 	if (coded && sorter->ranks == NULL)
-		sorter->ranks = value_ranks_create(sorter->coded);
+		rank_values(sorter);
 	external_sort_add_run(sorter->external, &sorter->sorted, coded ? sorter->ranks : NULL);
-	if (sorter->ranks != NULL)
-		value_ranks_free(sorter->ranks);
-	sorter->ranks = NULL;
 }
 
 /* ---------------------------------------------------------------- the end of codes */

@@ -30,7 +30,7 @@ typedef struct CpuSorter
 	const SortKey *plain;	 /* of runs: without codes */
 	const SortKey *coded;	 /* with codes; NULL: no row has codes */
 	SortKeyTables *tables;	 /* then: of the values that get codes */
-	ValueRanks *ranks;		 /* of the rows that are sorted for a run; NULL: none */
+	ValueRanks *ranks;		 /* of the values in runs; NULL: none */
 	TupleDesc complete_rows; /* descriptor of rows that hold all their sort columns; NULL: they do not */
 	Size limit;
 	/* the part of the limit for each process that was expected; 0: the limit is for all processes */
