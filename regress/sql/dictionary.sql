@@ -80,6 +80,10 @@ SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "en-x-icu", number'
 SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "C", number') AS too_short;
 SELECT codes_in('SELECT * FROM repeated ORDER BY twice COLLATE "C"') AS too_many_values_by_statistics;
 SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "en-x-icu" LIMIT 10') AS none_under_a_limit;
+-- All values come, and then all of them again: statistics say how many there are.
+CREATE TABLE rounds AS SELECT i, 'device ' || i % 5000 AS device FROM generate_series(1, 25000) AS i;
+ANALYZE rounds;
+SELECT codes_in('SELECT * FROM rounds ORDER BY device COLLATE "en-x-icu"') AS in_rounds;
 SET gpusort.dictionary = on;
 SELECT codes_in('SELECT * FROM repeated ORDER BY different COLLATE "C"') AS given_up;
 SELECT codes_in('SELECT * FROM repeated ORDER BY one COLLATE "C"') AS in_order;
