@@ -81,6 +81,10 @@ SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "en-x-icu", number'
 SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "C", number') AS too_short;
 SELECT codes_in('SELECT * FROM repeated ORDER BY twice COLLATE "C"') AS too_many_values_by_statistics;
 SELECT codes_in('SELECT * FROM repeated ORDER BY few COLLATE "en-x-icu" LIMIT 10') AS none_under_a_limit;
+-- All values come, and then all of them again: statistics say how many there are.
+CREATE TABLE rounds AS SELECT i, 'device ' || i % 5000 AS device FROM generate_series(1, 25000) AS i;
+ANALYZE rounds;
+SELECT codes_in('SELECT * FROM rounds ORDER BY device COLLATE "en-x-icu"') AS in_rounds;
 SET gpusort.dictionary = on;
 SELECT codes_in('SELECT * FROM repeated ORDER BY different COLLATE "C"') AS given_up;
 SELECT codes_in('SELECT * FROM repeated ORDER BY one COLLATE "C"') AS in_order;
@@ -106,3 +110,82 @@ FETCH BACKWARD 2 FROM back;
 CLOSE back;
 COMMIT;
 SELECT n, s.* FROM (VALUES (3), (5)) v (n), LATERAL (SELECT few, max(id) FROM (SELECT few, id FROM repeated WHERE id % n = 1 ORDER BY few COLLATE "C" OFFSET 0) r GROUP BY few ORDER BY few DESC LIMIT 2) s ORDER BY 1, 2;
+RESET gpusort.mode;
+RESET work_mem;
+
+-- Sorts that leave rows out.  What EXPLAIN ANALYZE says of a sort:
+CREATE FUNCTION number_of(query text, property text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO plan;
+	RETURN coalesce(jsonb_path_query_first(plan::jsonb, ('$.** ? (@."Custom Plan Provider" == "GpuSort")."' || property || '"')::jsonpath), '0')::bigint;
+END $$;
+-- Compares a query's rows, in any order, with gpusort off and in force, in each way.  drops: are rows dropped?  NULL: they may be.
+CREATE FUNCTION check_dropped(query text, drops boolean DEFAULT true) RETURNS text LANGUAGE plpgsql SET gpusort.mode = off AS $$
+DECLARE
+	all_rows text := format('SELECT array_agg(q::text) FROM (%s) q', query);
+	rows_off text[];
+	rows_forced text[];
+	way text[];
+	wrong text := '';
+	result text;
+BEGIN
+	EXECUTE all_rows INTO rows_off;
+	PERFORM set_config('gpusort.mode', 'force', true);
+	FOREACH way SLICE 1 IN ARRAY ARRAY[['on', '0', '64MB'], ['on', '0', '2MB'], ['on', '2', '64MB'], ['on', '2', '2MB'], ['auto', '0', '8MB']] LOOP
+		PERFORM set_config('gpusort.dictionary', way[1], true), set_config('max_parallel_workers_per_gather', way[2], true), set_config('work_mem', way[3], true);
+		EXECUTE all_rows INTO rows_forced;
+		result := compare_rows(rows_off, rows_forced);
+		IF result !~ '^ok' THEN
+			wrong := wrong || format('%s: %s; ', way, result);
+		ELSIF way[1] = 'on' AND (number_of(query, 'Rows Dropped') > 0) <> drops THEN
+			wrong := wrong || format('%s: %s rows dropped; ', way, number_of(query, 'Rows Dropped'));
+		END IF;
+	END LOOP;
+	RETURN coalesce(nullif(wrong, ''), result);
+END $$;
+
+-- The first rows of each group, which the codes are: values may be compared as the C library does, too.
+CREATE FUNCTION first_by_codes(func text, groups text, orders text, condition text) RETURNS text LANGUAGE sql AS $$
+	SELECT format('SELECT * FROM (SELECT id, number, %2$s OVER (PARTITION BY %1$s ORDER BY %3$s) AS r FROM repeated) s WHERE %4$s', groups, func, orders, condition)
+$$;
+SELECT c, check_dropped(first_by_codes('row_number()', c || ' COLLATE dictionary_libc', 'number, id', 'r <= 2'), drops) AS libc, check_dropped(first_by_codes('rank()', c || ' COLLATE "C"', 'number DESC', 'r <= 3'), drops) AS c,
+	check_dropped(first_by_codes('dense_rank()', c || ' COLLATE "en-x-icu"', 'number NULLS FIRST', 'r = 1'), nullif(drops, false)) AS icu
+FROM (VALUES ('few', true), ('zipf', true), ('twice', false), ('same_first', true), ('long', true), ('toasted', true)) AS v (c, drops);
+-- Values that are equal in a collation and have several codes; several columns.
+SELECT check_dropped(first_by_codes('row_number()', 'cased COLLATE any_case', 'number, id', 'r <= 4')) AS any_case, check_dropped(first_by_codes('dense_rank()', 'cased COLLATE any_case, number % 3', 'id % 90', 'r < 3')) AS ranks,
+	check_dropped(first_by_codes('rank()', 'number % 3, few COLLATE dictionary_libc, lower(cased)', 'id % 9', 'r < 3')) AS several;
+SET enable_hashagg = off;
+SELECT check_dropped('SELECT DISTINCT ON (few COLLATE dictionary_libc) * FROM repeated ORDER BY few COLLATE dictionary_libc DESC NULLS LAST, id') AS of_each, check_dropped('SELECT DISTINCT zipf COLLATE dictionary_libc AS zipf, number % 3 FROM repeated') AS distinct,
+	check_dropped('SELECT few COLLATE dictionary_libc AS few, padded FROM repeated GROUP BY 1, 2') AS groups;
+RESET enable_hashagg;
+-- Rows that are cut out of chunks, because later ones come before them.
+SELECT check_dropped('SELECT DISTINCT ON (stairs COLLATE dictionary_libc) stairs, id, long FROM repeated ORDER BY stairs COLLATE dictionary_libc, id DESC', NULL) AS newest,
+	check_dropped('SELECT DISTINCT ON (one COLLATE dictionary_libc, twice COLLATE dictionary_libc) id, long FROM repeated ORDER BY one COLLATE dictionary_libc, twice COLLATE dictionary_libc, id DESC', NULL) AS ended;
+-- Behind the groups codes have no order: exact keys have none, and keys that guess drop no row.
+SET gpusort.dictionary = on;
+SET gpusort.mode = force;
+SELECT number_of(q, 'Values') AS values, number_of(q, 'Rows Dropped') > 0 AS drops
+FROM unnest(ARRAY[first_by_codes('row_number()', 'one', 'few COLLATE "C", id', 'r < 3'), first_by_codes('row_number()', 'number', 'few COLLATE "fr-CA-x-icu", id', 'r < 3')]) AS q;
+-- Exact keys drop rows also when coding has ended.
+SELECT check_dropped(first_by_codes('row_number()', 'same_first COLLATE "C"', 'id', 'r <= 2')) AS exact, check_dropped('SELECT DISTINCT ON (same_first COLLATE dictionary_libc, number % 3) id FROM repeated ORDER BY same_first COLLATE dictionary_libc, number % 3, id') AS libc;
+CREATE VIEW ended_codes AS SELECT CASE WHEN id < 7000 THEN different ELSE few END AS c, id FROM repeated;
+SELECT regexp_replace(codes_in(q), 'Values: \d+', 'Values: N') AS codes_in, number_of(q, 'Rows Dropped') > 3000 AS many_dropped FROM unnest('{"SELECT DISTINCT ON (c COLLATE \"C\") c, id FROM ended_codes ORDER BY c COLLATE \"C\", id","SELECT DISTINCT ON (c COLLATE \"fr-CA-x-icu\") c, id FROM ended_codes ORDER BY c COLLATE \"fr-CA-x-icu\", id"}'::text[]) AS q;
+RESET gpusort.dictionary;
+RESET gpusort.mode;
+
+-- The first rows of all: values of the first column are compared once.
+CREATE FUNCTION limited(keys text, columns text, n text) RETURNS text LANGUAGE sql AS $$ SELECT format('SELECT %s FROM repeated ORDER BY %s FETCH FIRST %s', columns, keys, n) $$;
+SELECT n, check_dropped(limited('few COLLATE dictionary_libc NULLS FIRST, id', 'id, few', n)) AS nulls_first, check_dropped(limited('zipf COLLATE dictionary_libc DESC, number, id', 'id, zipf', n)) AS descending,
+	check_dropped(limited('long COLLATE dictionary_libc', 'long', n), NULL) AS long, check_dropped(limited('different_first COLLATE dictionary_libc, id', '*', n), NULL) AS different_first,
+	check_dropped(limited('padded COLLATE dictionary_libc DESC, number % 10', 'padded, number % 10', n)) AS padded
+FROM unnest('{1 ROW ONLY,20 ROWS ONLY,700 ROWS ONLY}'::text[]) AS n;
+SELECT check_dropped(limited('one COLLATE dictionary_libc', 'one', '20 ROWS ONLY')) AS one, check_dropped(limited('few COLLATE dictionary_libc, id', 'id', '11999 ROWS ONLY'), false) AS nearly_all, check_dropped(limited('stairs COLLATE dictionary_libc DESC, id', 'id', '5 ROWS ONLY'), NULL) AS stairs,
+	check_dropped('SELECT * FROM (SELECT few, id, row_number() OVER (ORDER BY few COLLATE dictionary_libc, id) AS r FROM repeated) s WHERE r <= 30') AS window;
+CREATE TABLE tied_codes AS SELECT few COLLATE dictionary_libc AS few, cased COLLATE any_case AS cased, one COLLATE dictionary_libc AS one, number % 10 AS number, id,
+	('b' || id % 40 || repeat(' ', number % 3))::bpchar COLLATE dictionary_libc AS blanks FROM repeated;
+ANALYZE tied_codes;
+SELECT n, check_dropped('SELECT few FROM tied_codes ORDER BY few ' || n) AS few, check_dropped('SELECT few, number FROM tied_codes ORDER BY few DESC, number ' || n) AS two,
+	check_dropped('SELECT rtrim(blanks) AS blanks, number FROM tied_codes ORDER BY tied_codes.blanks, number ' || n) AS blanks, check_dropped('SELECT id FROM tied_codes ORDER BY one ' || n, false) AS one
+FROM unnest('{FETCH FIRST 1 ROW WITH TIES,OFFSET 20 FETCH FIRST 9 ROWS WITH TIES,FETCH FIRST 500 ROWS WITH TIES}'::text[]) AS n;

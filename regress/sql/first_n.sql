@@ -89,7 +89,8 @@ PREPARE below(bigint) AS SELECT * FROM (SELECT *, row_number() OVER (PARTITION B
 SET plan_cache_mode = force_generic_plan;
 SELECT planned_line('SELECT DISTINCT ON (g) * FROM f ORDER BY g, u') AS one, planned_line(first_by('row_number()', 'g', 'u', '65 > r')) AS many,
 	planned_line(first_by('row_number()', 'g', 'u', 'r <= 65')) AS too_many, planned_line('EXECUTE below(3)') AS parameter,
-	planned_line('SELECT DISTINCT ON (t COLLATE "fr-CA-x-icu") t FROM f ORDER BY t COLLATE "fr-CA-x-icu", u') AS guessed;
+	planned_line('SELECT DISTINCT ON (g) t FROM f ORDER BY g, t COLLATE "fr-CA-x-icu"') AS guessed,
+	planned_line('SELECT DISTINCT ON (t COLLATE "fr-CA-x-icu") t FROM f ORDER BY t COLLATE "fr-CA-x-icu", u') AS coded;
 RESET plan_cache_mode;
 CREATE FUNCTION planned_number(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE

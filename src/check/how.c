@@ -172,7 +172,7 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 											values));
 	if (shape->verified && device_is_open(false, shape->beside))
 		remarks = lappend(remarks, "not on a card: the CPU verifies the order of such values by comparisons");
-	if (shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified)
+	if (predict_gpusort_drops_in_groups(shape))
 		remarks = lappend(remarks, shape->rows_of_group == 1
 									   ? "only the first row of each group is kept"
 									   : psprintf("only the first %.0f rows of each group are kept",

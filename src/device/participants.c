@@ -17,6 +17,7 @@
 #include "device/participants.h"
 #include "key/coded.h"
 #include "sort/bound.h"
+#include "sort/value_bound.h"
 
 /* Workers that may take part, the first ones: all, but in tests. */
 #ifndef SORT_SHARE_WORKERS
@@ -103,22 +104,38 @@ cutting_pays(const SortRequest *request)
 }
 
 GroupBound *
-sort_share_create_groups(SortShare *share, const SortRequest *request)
+sort_share_create_groups(SortShare *share, const SortRequest *request, const SortKey *key)
 {
 	GroupBound *groups;
 
-	if (request->rows.first.n == 0)
+	if (request->rows.first.n == 0 || key->verified)
 		return NULL;
 	groups = arena_alloc(share != NULL ? &share->arena : NULL, sizeof(GroupBound));
 	if (groups == NULL)
 		return NULL;
-	if (!group_bound_init(groups, &request->rows.first, request->key, share != NULL ? &share->arena : NULL,
+	if (!group_bound_init(groups, &request->rows.first, key, share != NULL ? &share->arena : NULL,
 						  request->memory.groups, request->expected.rows / request->processes.n / PATIENCE,
 						  cutting_pays(request)))
 		return NULL;
 	if (share != NULL)
 		share->groups = groups;
 	return groups;
+}
+
+ValueBound *
+sort_share_create_values(SortShare *share, const SortRequest *request, const SortKey *key)
+{
+	ValueBound *values;
+
+	if (request->rows.wanted_by_value == 0 || key->coding == NULL)
+		return NULL;
+	values = arena_alloc(share != NULL ? &share->arena : NULL, TYPEALIGN(8, sizeof(ValueBound)));
+	if (values == NULL)
+		return NULL;
+	value_bound_init(values, key, request->rows.wanted_by_value, request->rows.with_ties);
+	if (share != NULL)
+		share->values = values;
+	return values;
 }
 
 SortKey *

@@ -75,6 +75,7 @@ struct SortShare
 	struct SortBound *bound; /* NULL: all rows are wanted */
 	/* says which rows of each group are wanted; NULL: all */
 	struct GroupBound *groups;
+	struct ValueBound *values;	  /* says which rows are wanted by their first column; NULL: all */
 	struct SortKeyTables *tables; /* of values that get codes; NULL: none do */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
@@ -119,14 +120,19 @@ extern SortShare *sort_share_create(Size size, Size header_size, int processes);
  */
 extern struct SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
-/* The same for the first rows of each group that the request wants. */
-extern struct GroupBound *sort_share_create_groups(SortShare *share, const SortRequest *request);
+/* The same for the first rows of each group that the request wants.  key: of the rows as they come. */
+extern struct GroupBound *sort_share_create_groups(SortShare *share, const SortRequest *request,
+												   const struct SortKey *key);
 
 /*
  * Makes the key with codes for the columns that the request names, and the tables of their values, for all
  * processes.  NULL: rows have the request's key.
  */
 extern struct SortKey *sort_share_create_coded(SortShare *share, const SortRequest *request);
+
+/* The same for rows that are wanted by the first column of this key. */
+extern struct ValueBound *sort_share_create_values(SortShare *share, const SortRequest *request,
+												   const struct SortKey *key);
 
 /* Attaches the memory in another process (arena_attach); NULL: that is impossible. */
 extern SortShare *sort_share_attach(const ArenaHandle *handle);

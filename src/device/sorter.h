@@ -49,6 +49,7 @@
 
 struct ChunkPool;
 struct GroupBound;
+struct ValueBound;
 struct KeySample;
 struct MergedRows;
 struct SortBound;
@@ -73,6 +74,7 @@ struct Sorter
 
 	const struct SortSplitters *splitters; /* the splitters between its parts; NULL: it has no parts */
 	struct SortBound *bound;			   /* says which of its rows are wanted; NULL: all */
+	struct ValueBound *values;			   /* says which are wanted by their first column; NULL: all */
 	struct GroupBound *groups;			   /* says which rows of each group are wanted; NULL: all */
 	GroupFilter *group_filter;			   /* this process's filter of groups, while it feeds; NULL: none */
 	Place *places;						   /* where its rows are; the first place that is asked for room */
@@ -108,14 +110,15 @@ typedef struct SortRequest
 
 	struct
 	{
-		TupleDesc desc;		 /* must live as long as the sorter */
-		bool complete;		 /* do the rows hold all their sort columns? */
-		bool random_access;	 /* will the rows be read backwards, again, or from a mark? */
-		bool fed_once;		 /* if the device fails, the caller cannot read its input a second time */
-		uint64 wanted;		 /* number of rows that are wanted, from the first one on; 0: all */
-		bool with_ties;		 /* rows that equal the last wanted one are wanted, too */
-		FirstOfGroups first; /* what is wanted of each group of rows */
-		uint32 coded;		 /* columns whose values may get codes (key/coded.h), as bits */
+		TupleDesc desc;			/* must live as long as the sorter */
+		bool complete;			/* do the rows hold all their sort columns? */
+		bool random_access;		/* will the rows be read backwards, again, or from a mark? */
+		bool fed_once;			/* if the device fails, the caller cannot read its input a second time */
+		uint64 wanted;			/* number of rows that are wanted, from the first one on; 0: all */
+		bool with_ties;			/* rows that equal the last wanted one are wanted, too */
+		uint64 wanted_by_value; /* the same number, if keys guess and the first column is coded; 0: all */
+		FirstOfGroups first;	/* what is wanted of each group of rows */
+		uint32 coded;			/* columns whose values may get codes (key/coded.h), as bits */
 	} rows;
 
 	/* Host memory, in bytes. */

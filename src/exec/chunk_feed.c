@@ -27,6 +27,7 @@
 #include "sort/group_bound.h"
 #include "sort/record.h"
 #include "sort/splitters.h"
+#include "sort/value_bound.h"
 #include "sort/value_ranks.h"
 
 /* A row of a page is fetched into the caches so many bytes ahead: rows are put there from its end on. */
@@ -49,6 +50,7 @@ struct SortFeed
 	MemoryContext context;	  /* all that the feed holds */
 	BoundFilter *filter;	  /* NULL: all rows are wanted */
 	GroupFilter *groups;	  /* NULL: all rows of each group are wanted */
+	ValueFilter *lowest;	  /* NULL: rows of all values of the first column are wanted */
 	const SortKey *coded_key; /* the key with codes */
 	SortKeyCoding *coding;	  /* codes in the key now; NULL: none */
 	CodedValues *values;	  /* while rows with codes are fed again */
@@ -80,7 +82,9 @@ sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *u
 	feed->context = context;
 	feed->nparts = nparts;
 	feed->filter = sorter->bound != NULL ? bound_filter_create(sorter->bound) : NULL;
-	feed->groups = sorter->groups != NULL ? group_filter_create(sorter->groups, key) : NULL;
+	feed->groups = sorter->groups != NULL
+					   ? group_filter_create(sorter->groups, sorter->coded != NULL ? sorter->coded : key)
+					   : NULL;
 	sorter->group_filter = feed->groups;
 	feed->reads_tails = (sorter->device->properties & SORT_READS_TAILS) && feed->filter == NULL &&
 						!key->policy.alone && !key->verified && key->policy.index_rows == NULL;
@@ -89,7 +93,8 @@ sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *u
 		feed->key = sorter->coded;
 		feed->coded_key = feed->key;
 		feed->coding = feed->key->coding;
-		if (feed->filter == NULL && feed->groups == NULL)
+		feed->lowest = sorter->values != NULL ? value_filter_create(sorter->values, feed->key) : NULL;
+		if (feed->filter == NULL)
 			sort_key_allow_late_codes(feed->coding);
 	}
 	row_source_init(&feed->row, desc, sorter->device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : unused);
@@ -187,6 +192,8 @@ leave_out(SortFeed *feed, const uint8 *key, Size size)
 		note_left_out(feed, ++feed->filter->dropped, 1);
 	else if (feed->groups != NULL && group_filter_drops(feed->groups, key, size))
 		note_left_out(feed, group_filter_dropped(feed->groups), 1);
+	else if (feed->lowest != NULL && value_filter_drops(feed->lowest, key))
+		note_left_out(feed, feed->lowest->dropped, 1);
 	else
 		return false;
 	return true;
@@ -200,6 +207,8 @@ note_kept(SortFeed *feed, const uint8 *key, Size size)
 		bound_filter_note(feed->filter, key, size);
 	if (feed->groups != NULL)
 		group_filter_note(feed->groups, key, size);
+	if (feed->lowest != NULL)
+		value_filter_note(feed->lowest, key);
 }
 
 /* The part that a row with this key is for. */
@@ -337,6 +346,15 @@ feed_again(Chunk *chunk, void *arg)
 	}
 }
 
+/* The filter of values drops no more rows. */
+static void
+end_lowest(SortFeed *feed)
+{
+	if (feed->lowest != NULL)
+		value_filter_end(feed->lowest);
+	feed->lowest = NULL;
+}
+
 /* Rows have plain keys from now on, also those that were fed before. */
 static pg_noinline void
 end_coding(SortFeed *feed)
@@ -347,11 +365,32 @@ end_coding(SortFeed *feed)
 	feed->key = feed->coding->plain;
 	feed->key->builder.tail = NULL; /* of an earlier scan: its address may be one of a row at hand */
 	feed->coding = NULL;
+	if (feed->groups != NULL)
+		group_filter_end_coding(feed->groups, feed->key);
+	end_lowest(feed);
 	feed->sorter->device->end_coding(feed->sorter, feed_again, feed);
 	if (feed->values != NULL)
 		coded_values_free(feed->values);
 	feed->values = NULL;
 	MemoryContextSwitchTo(old);
+}
+
+/* Has coding ended with the keys that were made just now, or in another process? */
+static inline bool
+coding_ends(const SortFeed *feed)
+{
+	return feed->coding != NULL && unlikely(sort_key_coding_fails(feed->coding)) &&
+		   sort_key_coding_ends(feed->coding);
+}
+
+/* A filter is asked about the key now. */
+static inline void
+settle_codes_of(SortFeed *feed, uint64 *fixed)
+{
+	if (feed->coding == NULL || (feed->groups == NULL && feed->lowest == NULL))
+		return;
+	sort_key_place_codes(feed->coding, (uint8 *) fixed);
+	sort_key_settle_codes(feed->coding);
 }
 
 /*
@@ -367,8 +406,8 @@ put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_r
 
 	if (key == NULL)
 		return false;
-	if (feed->coding != NULL && unlikely(sort_key_coding_fails(feed->coding)) &&
-		sort_key_coding_ends(feed->coding))
+	settle_codes_of(feed, fixed);
+	if (coding_ends(feed))
 	{
 		end_coding(feed);
 		key = encode_key(feed->key, slot, in_page, fixed, &size);
@@ -397,6 +436,7 @@ sort_feed_end(SortFeed *feed)
 	}
 	if (feed->groups != NULL)
 		group_filter_end(feed->groups);
+	end_lowest(feed);
 	feed->sorter->group_filter = NULL;
 	if (feed->filter != NULL)
 		bound_filter_flush(feed->filter);
@@ -482,9 +522,53 @@ put_of_batch(SortFeed *feed, int row, const uint8 *key, bool has_row)
 		   put_wanted(feed, key, size, input_batch_slot(feed->batch, row), NULL, has_row);
 }
 
+/* Makes the keys of the batch's rows.  False: coding has ended, and they were put one by one. */
+static bool
+encode_batch(SortFeed *feed, int n, uint64 (*keys)[KEY_MAX_WORDS], bool has_row)
+{
+	for (int i = 0; i < n; i++)
+	{
+		encode_of_batch(feed, i, (uint8 *) keys[i]);
+		if (feed->coding != NULL)
+			sort_key_place_codes(feed->coding, (uint8 *) keys[i]);
+	}
+	if (feed->coding != NULL)
+		sort_key_settle_codes(feed->coding);
+	if (!coding_ends(feed))
+		return true;
+	for (int i = 0; i < n && put_row(feed, input_batch_slot(feed->batch, i), NULL, has_row); i++)
+		;
+	return false;
+}
+
+/* Asks a filter about the rows of a batch. */
+static void
+leave_out_of_batch(SortFeed *feed, const uint64 (*keys)[KEY_MAX_WORDS], int n, bool *left_out)
+{
+	int ndropped = 0;
+
+	if (feed->groups != NULL)
+	{
+		ndropped = group_filter_drops_of(feed->groups, keys, n, left_out);
+		note_left_out(feed, group_filter_dropped(feed->groups), ndropped);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		ndropped += left_out[i] = value_filter_drops(feed->lowest, (const uint8 *) keys[i]);
+	note_left_out(feed, feed->lowest->dropped, ndropped);
+}
+
+/* Are rows put some at a time, as long as a filter drops rows? */
+static inline bool
+looks_at_batches(const SortFeed *feed)
+{
+	return feed->batch != NULL && !feed->key->variable &&
+		   (feed->lowest != NULL || group_filter_is_on(feed->groups));
+}
+
 /*
- * Does the same, whatever the scan does with its rows, with some rows at a time: the filter of groups looks
- * them up together.
+ * Does the same, whatever the scan does with its rows, with some rows at a time: a filter looks at them
+ * together.
  */
 static uint64
 put_batches(SortFeed *feed, InputRows *rows, bool has_row)
@@ -492,15 +576,13 @@ put_batches(SortFeed *feed, InputRows *rows, bool has_row)
 	uint64 keys[GROUP_BATCH_ROWS][KEY_MAX_WORDS];
 	bool left_out[GROUP_BATCH_ROWS];
 	uint64 nrows = 0;
-	int ndropped;
 	int n;
 
 	while ((n = input_rows_take_batch(rows, feed->batch)) > 0)
 	{
-		for (int i = 0; i < n; i++)
-			encode_of_batch(feed, i, (uint8 *) keys[i]);
-		ndropped = group_filter_drops_of(feed->groups, keys, n, left_out);
-		note_left_out(feed, group_filter_dropped(feed->groups), ndropped);
+		if (!encode_batch(feed, n, keys, has_row))
+			return nrows + n;
+		leave_out_of_batch(feed, keys, n, left_out);
 		for (int i = 0; i < n; i++, nrows++)
 		{
 			if (!left_out[i] && !put_of_batch(feed, i, (uint8 *) keys[i], has_row))
@@ -521,7 +603,7 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 	InputRows rows;
 
 	input_rows_begin(&rows, input);
-	if (rows.scan != NULL && feed->groups != NULL && !key->variable)
+	if (rows.scan != NULL && (feed->groups != NULL || feed->lowest != NULL) && !feed->key->variable)
 		feed->batch = input_batch_create(&rows, feed->context);
 	for (;;)
 	{
@@ -532,9 +614,8 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(feed, slot, !key->policy.alone))
 			break;
-		nrows += 1 + (feed->batch != NULL && group_filter_is_on(feed->groups)
-						  ? put_batches(feed, &rows, !key->policy.alone)
-						  : put_page(feed, &rows, !key->policy.alone));
+		nrows += 1 + (looks_at_batches(feed) ? put_batches(feed, &rows, !key->policy.alone)
+											 : put_page(feed, &rows, !key->policy.alone));
 	}
 	sort_feed_end(feed);
 	return nrows;

@@ -19,6 +19,7 @@
 #include "exec/explain.h"
 #include "exec/gpusort_state.h"
 #include "exec/group_above.h"
+#include "key/coded.h"
 #include "key/sort_key.h"
 #include "key/supported.h"
 #include "plan/window_plan.h"
@@ -311,6 +312,19 @@ explain_own_sorts(const GpuSortState *state, ExplainState *es)
 	explain_processes(state, es);
 }
 
+/*
+ * Will keys that guess at the order have codes in the place of all values that they guess, within the groups?
+ */
+static bool
+has_codes_within(const GpuSortState *state, const GroupsWanted *wanted)
+{
+	uint32 coded = sort_plan_coded((const CustomScan *) state->css.ss.ps.plan);
+
+	if (coded != 0)
+		coded = sort_key_codable(sort_key_create(state->ncolumns, state->columns), coded);
+	return coded != 0 && sort_key_codes_are_within(coded, wanted->columns);
+}
+
 /* The rows of each group that are wanted, as far as the plan tells. */
 static void
 explain_rows_of_group(const GpuSortState *state, List *context, ExplainState *es)
@@ -325,7 +339,7 @@ explain_rows_of_group(const GpuSortState *state, List *context, ExplainState *es
 	for (int i = 0; i < state->ncolumns && !verified; i++)
 		(void) sort_key_supported_if_verified(&state->columns[i], &verified, &why_not);
 	first = first_of_groups_in_plan(wanted);
-	if (!group_bound_is_possible(&first, verified))
+	if (!group_bound_is_possible(&first, verified && !has_codes_within(state, wanted)))
 		return;
 	if (first_of_groups_is_known(wanted))
 		ExplainPropertyUInteger("Rows of Each Group", NULL, first.n, es);

@@ -46,6 +46,7 @@
 #include "monitor/counters.h"
 #include "monitor/fallback_log.h"
 #include "plan/sort_plan.h"
+#include "sort/value_bound.h"
 
 static const CustomExecMethods exec_methods;
 
@@ -203,18 +204,37 @@ rows_wanted_now(GpuSortState *state)
 	return wanted;
 }
 
-/* The columns whose values get codes: sorts that leave rows out compare keys while the rows come. */
+/* The columns whose values get codes; a LIMIT compares the order of keys while the rows come. */
 static uint32
-coded_columns(const GpuSortState *state, const SortDevice *device, const SortRequest *request,
-			  const SortExpected *expected)
+coded_columns(const GpuSortState *state, const SortDevice *device, const SortRequest *request)
 {
-	uint32 columns = gpusort_dictionary == GPUSORT_DICTIONARY_ON ? PG_UINT32_MAX : expected->coded;
+	uint32 columns = sort_plan_coded((const CustomScan *) state->css.ss.ps.plan);
 
-	if (device->kind != DEVICE_CPU || gpusort_dictionary == GPUSORT_DICTIONARY_OFF ||
-		request->memory.limit < CODES_MEMORY_MIN || request->rows.wanted > 0 || request->rows.first.n > 0 ||
-		state->key->policy.alone)
+	if (device->kind != DEVICE_CPU || columns == 0 || request->memory.limit < CODES_MEMORY_MIN ||
+		request->rows.wanted > 0 || state->key->policy.alone)
 		return 0;
 	return sort_key_codable(state->key, columns);
+}
+
+/*
+ * What is wanted of each group, and codes: the order within groups is known while the rows come if no column
+ * behind the groups' has codes or guesses.
+ */
+static void
+choose_codes(const GpuSortState *state, const SortDevice *device, const SortExpected *expected,
+			 SortRequest *request)
+{
+	const FirstOfGroups *first = &state->wanted.first;
+	uint32 coded = coded_columns(state, device, request);
+	bool within = coded != 0 && sort_key_codes_are_within(coded, first->columns);
+
+	if (group_bound_is_possible(first, state->key->verified && !within))
+		request->rows.first = *first;
+	if (request->rows.first.n == 0 || within)
+		request->rows.coded = coded;
+	if (state->key->verified && request->rows.first.n == 0 && value_bound_is_possible(request->rows.coded))
+		request->rows.wanted_by_value = state->wanted.rows;
+	request->expected.values = expected->values;
 }
 
 static void
@@ -234,12 +254,11 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	/* keys that only guess at the order can't say which rows are not wanted */
 	request->rows.wanted = state->key->verified ? 0 : state->wanted.rows;
 	request->rows.with_ties = state->wanted.with_ties;
-	if (group_bound_is_possible(&state->wanted.first, state->key->verified))
-		request->rows.first = state->wanted.first;
 	request->processes.n = request->processes.share ? 1 + ((Gather *) input)->num_workers : 1;
 	request->memory.limit =
 		beside > 0 ? guc_sort_memory_of_each(beside) : guc_sort_memory(request->processes.n);
 	request->memory.of_each = gpusort_work_mem == -1 ? guc_sort_memory(1) : 0;
+	choose_codes(state, device, &expected, request);
 	request->expected.rows = request->expected.kept = state->css.ss.ps.plan->plan_rows;
 	if (request->rows.first.n > 0 && first_of_groups_is_known(group_above_wanted(state->group_above)))
 		request->expected.kept = Min(request->expected.rows, expected.kept);
@@ -248,8 +267,6 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->processes.help =
 		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
 	request->expected.cpu_ms = expected.cpu_ms;
-	request->rows.coded = coded_columns(state, device, request, &expected);
-	request->expected.values = expected.values;
 	sort_request_set_filters_aside(request);
 	if (device->count_parts(request) > 1)
 		take_sample(state, request);

@@ -20,6 +20,9 @@
 #define JUDGE_FIRST 64
 #endif
 
+/* Of so many times as many values as expected too many are new. */
+#define VALUES_TOO_MANY 1.25
+
 #define CODE_WIDTH 4
 
 /* ---------------------------------------------------------------- description */
@@ -84,6 +87,7 @@ sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected
 		return NULL;
 	tables->columns = columns;
 	tables->rows = rows;
+	tables->values = expected;
 	pg_atomic_init_u32(&tables->ended, 0);
 	tables->n = pg_popcount32(columns);
 	for (int i = 0; i < tables->n; i++)
@@ -236,10 +240,23 @@ count_added(const SortKeyCoding *coding)
 	return added;
 }
 
+/* Have all columns about as many values as were expected, or fewer? */
+static bool
+has_expected_values(SortKeyTables *tables)
+{
+	for (int i = 0; i < tables->n; i++)
+	{
+		if (value_table_codes(&tables->tables[i]) > tables->values * VALUES_TOO_MANY)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Values that come at random out of D are known, after n of them, in n / D of the cases.  So the share that
  * was known lately is compared with n / (D / 2), where D is half of all that will come: then each value comes
- * twice, which is too little.
+ * twice, which is too little.  All values may come one after the other, and then again: as long as there are
+ * not more than expected, they do not tell.
  */
 bool
 sort_key_coding_ends(SortKeyCoding *coding)
@@ -253,6 +270,11 @@ sort_key_coding_ends(SortKeyCoding *coding)
 		return true;
 	if (coding->lookups < coding->judge_at)
 		return false;
+	if (has_expected_values(coding->tables))
+	{
+		coding->judge_at = coding->lookups + JUDGE_FIRST;
+		return false;
+	}
 	lookups = coding->lookups - coding->judged;
 	added = count_added(coding) - coding->added;
 	expected = Max(coding->tables->rows * coding->ncoded, coding->lookups);
@@ -299,6 +321,17 @@ sort_key_encode_value(CodedColumn *coded, const ValueEntry *entry, Size *size)
 		MemoryContextReset(builder->scratch);
 		builder->detoasted = false;
 	}
+	*size = builder->length;
+	return builder->buffer;
+}
+
+const uint8 *
+sort_key_encode_null(CodedColumn *coded, Size *size)
+{
+	SortKeyBuilder *builder = &coded->key->builder;
+
+	builder->length = 0;
+	sort_key_append_column(builder, coded->key->cols, (Datum) 0, true);
 	*size = builder->length;
 	return builder->buffer;
 }

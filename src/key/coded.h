@@ -29,6 +29,7 @@ typedef struct SortKeyTables
 {
 	uint32 columns;			/* the coded columns, as bits; the lowest bit is the first column */
 	double rows;			/* rows that each process is expected to feed */
+	double values;			/* expected number of different values of a column; 0: not known */
 	pg_atomic_uint32 ended; /* 1: keys have no codes any more */
 	int n;
 	ValueTable tables[CODED_COLUMNS_MAX];
@@ -71,6 +72,13 @@ extern int sort_key_coded_width(int ncols, const SortKeyColumn *cols, uint32 wan
  * key, or the plain key is one.
  */
 extern uint32 sort_key_codable(const SortKey *plain, uint32 columns);
+
+/* Are all of these columns before the column with this number? */
+static inline bool
+sort_key_codes_are_within(uint32 columns, int end)
+{
+	return end >= 32 || columns >> end == 0;
+}
 
 /*
  * Makes tables for these columns, which can be coded, of at most `limit` bytes together.  expected: number of
@@ -117,8 +125,11 @@ sort_key_tables_ended(SortKeyTables *tables)
 extern Size sort_key_tables_bytes(SortKeyTables *tables);
 extern uint64 sort_key_tables_values(SortKeyTables *tables);
 
-/* Encodes a value of a table by the key of the column alone.  All bytes; valid until the next call. */
+/*
+ * Encode a value of a table, or NULL, by the key of the column alone.  All bytes; valid until the next call.
+ */
 extern const uint8 *sort_key_encode_value(CodedColumn *coded, const ValueEntry *entry, Size *size);
+extern const uint8 *sort_key_encode_null(CodedColumn *coded, Size *size);
 
 /* The bytes of a value in a plain key, with the marker: the first `stored` ones of size, then zeros. */
 typedef struct ValueKey

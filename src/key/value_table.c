@@ -24,6 +24,7 @@
 #define BLOCKS_PER_LIMIT 32
 
 #define SLOTS_MIN 1024
+#define ENTRIES_FIRST 1024
 
 /* At first, slots take at most one byte in so many of the limit. */
 #define SLOTS_PER_LIMIT 8
@@ -157,8 +158,8 @@ same_bytes(const char *a, const char *b, Size size)
 	return memcmp(a, b, size) == 0;
 }
 
-/* Finds the value's code, or the free slot, in *slot, that it may take. */
-static inline uint32
+/* Finds the value's entry; NULL: there is none, and *slot is the free slot that it may take. */
+static inline const ValueEntry *
 find(ValueSlots *slots, uint64 hash, const char *bytes, Size size, pg_atomic_uint64 **slot)
 {
 	for (uint64 i = hash;; i++)
@@ -169,14 +170,14 @@ find(ValueSlots *slots, uint64 hash, const char *bytes, Size size, pg_atomic_uin
 		if (word == 0)
 		{
 			*slot = place;
-			return VALUE_NONE;
+			return NULL;
 		}
 		if (word >> ADDRESS_BITS == hash >> ADDRESS_BITS)
 		{
 			const ValueEntry *entry = slot_entry(word);
 
 			if (VARSIZE_4B(&entry->header) == size + VARHDRSZ && same_bytes(entry->bytes, bytes, size))
-				return entry->code;
+				return entry;
 		}
 	}
 }
@@ -285,6 +286,33 @@ block_for(ValueReader *reader, Size size, bool is_late)
 	return is_late && block_has_room(reader->reserve, size) ? reader->reserve : NULL;
 }
 
+static void
+make_room_for_entries(ValueReader *reader, uint32 code)
+{
+	while (reader->nentries <= code)
+		reader->nentries *= 2;
+	reader->entries = repalloc_huge(reader->entries, sizeof(ValueEntry *) * (Size) reader->nentries);
+}
+
+void
+value_table_note_entries(ValueReader *reader)
+{
+	reader->nentries = ENTRIES_FIRST;
+	reader->entries = palloc(sizeof(ValueEntry *) * reader->nentries);
+}
+
+/* The process has met a value; returns its code. */
+static inline uint32
+note(ValueReader *reader, const ValueEntry *entry)
+{
+	if (reader->entries == NULL)
+		return entry->code;
+	if (unlikely(entry->code >= reader->nentries))
+		make_room_for_entries(reader, entry->code);
+	reader->entries[entry->code] = entry;
+	return entry->code;
+}
+
 /* Adds a value that is not there.  The slot is free, unless another process was faster. */
 static pg_noinline uint32
 add(ValueReader *reader, pg_atomic_uint64 *slot, uint64 hash, const char *bytes, Size size, bool is_late)
@@ -313,7 +341,7 @@ add(ValueReader *reader, pg_atomic_uint64 *slot, uint64 hash, const char *bytes,
 	(void) pg_atomic_compare_exchange_u64(slot, &free_slot,
 										  (uint64) (uintptr_t) entry | hash >> ADDRESS_BITS << ADDRESS_BITS);
 	reader->added++;
-	return entry->code;
+	return note(reader, entry);
 }
 
 /* is_late: a full table has room for it nevertheless. */
@@ -326,10 +354,10 @@ find_or_add(ValueReader *reader, const char *bytes, Size size, uint64 hash, bool
 	{
 		ValueSlots *slots = (ValueSlots *) (uintptr_t) pg_atomic_read_u64(&table->slots);
 		pg_atomic_uint64 *slot = NULL;
-		uint32 code = find(slots, hash, bytes, size, &slot);
+		const ValueEntry *entry = find(slots, hash, bytes, size, &slot);
 
-		if (likely(code != VALUE_NONE))
-			return code;
+		if (likely(entry != NULL))
+			return note(reader, entry);
 		if (value_table_codes(table) > slots->mask / 2 && !make_room(table, slots) && !is_late)
 			return VALUE_NONE;
 		if ((uint64) (uintptr_t) slots == pg_atomic_read_u64(&table->slots))

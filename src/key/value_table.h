@@ -84,9 +84,12 @@ typedef struct ValueReader
 	ValueTable *table;
 	ValueBlock *block;	 /* the one that this process fills; NULL: none yet */
 	ValueBlock *reserve; /* has room for the values that wait when the table is full; NULL: no value waits */
-	uint64 added;		 /* number of values that this process has added */
-	uint32 nlate;		 /* number of values that have waited, or wait still */
-	uint32 nfound;		 /* of these do not wait any more */
+	/* those that this process has met, by their codes; NULL: they are not noted */
+	const ValueEntry **entries;
+	uint32 nentries; /* codes that there is room for */
+	uint64 added;	 /* number of values that this process has added */
+	uint32 nlate;	 /* number of values that have waited, or wait still */
+	uint32 nfound;	 /* of these do not wait any more */
 	LateValue late[VALUES_LATE];
 } ValueReader;
 
@@ -98,6 +101,9 @@ extern bool value_table_init(ValueTable *table, Arena *arena, Size limit, double
 
 /* Returns the code of a value; VALUE_NONE: the table has no room for it. */
 extern uint32 value_table_code(ValueReader *reader, const char *bytes, Size size);
+
+/* Notes the entries of the values that this process looks up, in CurrentMemoryContext. */
+extern void value_table_note_entries(ValueReader *reader);
 
 /* Lets values wait in this process.  False: there is no memory. */
 extern bool value_table_allow_late(ValueReader *reader);

@@ -110,11 +110,33 @@ predict_tables_memory(const SortShape *coded)
 	return RANKING_FACTOR * bytes;
 }
 
+/* With codes behind the groups, the order within groups is not known while the rows come. */
+bool
+predict_codes_are_within(const SortShape *shape, uint32 columns)
+{
+	return shape->group_columns >= 32 || columns >> shape->group_columns == 0;
+}
+
+/*
+ * How many of the first rows are kept, where keys guess: those of all values of the first column that are
+ * wanted; -1: all, since its order is not known while the rows come (sort/value_bound.h).
+ */
+static double
+wanted_by_value(const SortShape *shape, uint32 columns)
+{
+	if (shape->wanted < 0 || !has_column(columns, 0))
+		return -1;
+	return Max(shape->wanted, shape->rows / key_values(&shape->keys[0], shape->rows));
+}
+
 SortShape
 predict_shape_with_codes(const SortShape *shape, uint32 columns)
 {
 	SortShape coded = *shape;
 
+	coded.wanted = wanted_by_value(shape, columns);
+	if (!predict_codes_are_within(shape, columns))
+		coded.rows_of_group = 0;
 	coded.uncoded = shape;
 	coded.coded = columns;
 	coded.key_bytes = shape->coded_bytes;

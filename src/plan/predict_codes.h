@@ -10,8 +10,8 @@
 #include "plan/predict_terms.h"
 
 /*
- * Returns the columns whose values get codes, as bits, if the sort is on the cpu device and returns all rows;
- * 0: none.  values: the most values of one of them.
+ * Returns the columns whose values get codes, as bits, if the sort is on the cpu device and drops no rows by
+ * the order of exact keys; 0: none.  values: the most values of one of them.
  */
 extern uint32 predict_coded_columns(const SortShape *shape, double *values);
 
@@ -21,7 +21,10 @@ extern double predict_coded_values(const SortShape *shape, uint32 columns);
 /* Returns the bytes of the values of a shape with codes, in tables and while they are ranked; 0: no codes. */
 extern double predict_tables_memory(const SortShape *coded);
 
-/* Returns the shape with keys that have codes, of a sort of which all rows are returned. */
+/* Are all of these columns among those that form the groups? */
+extern bool predict_codes_are_within(const SortShape *shape, uint32 columns);
+
+/* Returns the shape of the sort with codes for these columns. */
 extern SortShape predict_shape_with_codes(const SortShape *shape, uint32 columns);
 
 /* Counts the look-ups of the coded columns' values in `rows` rows, and the ranks that replace the codes. */

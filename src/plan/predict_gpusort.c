@@ -113,19 +113,16 @@ left_rows(const SortShape *shape, double kept)
 	return Min(kept, Min(most, Max(least, work_of(shape)->room(shape))));
 }
 
-double
-predict_gpusort_kept(const SortShape *shape)
-{
-	return kept_rows(shape);
-}
-
 uint32
 predict_gpusort_coded(const SortShape *shape, double *values)
 {
+	uint32 columns;
+
 	*values = 0;
-	if (shape->device != DEVICE_CPU || work_bound(shape) >= 0 || drops_in_groups(shape))
+	if (shape->device != DEVICE_CPU || work_bound(shape) >= 0)
 		return 0;
-	return predict_coded_columns(shape, values);
+	columns = predict_coded_columns(shape, values);
+	return drops_in_groups(shape) && !predict_codes_are_within(shape, columns) ? 0 : columns;
 }
 
 /* The shape of what is done. */
@@ -136,6 +133,22 @@ with_codes(const SortShape *shape)
 	uint32 columns = predict_gpusort_coded(shape, &values);
 
 	return columns != 0 ? predict_shape_with_codes(shape, columns) : *shape;
+}
+
+bool
+predict_gpusort_drops_in_groups(const SortShape *shape)
+{
+	SortShape done = with_codes(shape);
+
+	return drops_in_groups(&done);
+}
+
+double
+predict_gpusort_kept(const SortShape *shape)
+{
+	SortShape done = with_codes(shape);
+
+	return kept_rows(&done);
 }
 
 static double

@@ -12,6 +12,9 @@
 /* Returns the number of rows that are not dropped when they come, because of a LIMIT or of groups. */
 extern double predict_gpusort_kept(const SortShape *shape);
 
+/* Are rows dropped that are not among the first of their group? */
+extern bool predict_gpusort_drops_in_groups(const SortShape *shape);
+
 /*
  * Returns the columns whose values get codes (predict_codes.h), as bits, and the most values of one of them.
  */

@@ -10,6 +10,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
+#include "base/guc.h"
 #include "base/pg_compat.h"
 #include "plan/column_stats.h"
 #include "plan/devices.h"
@@ -377,6 +378,20 @@ SortExpected
 sort_plan_expected(const CustomScan *plan)
 {
 	return expected_from_node(list_nth_node(Const, plan->custom_private, PRIVATE_EXPECTED));
+}
+
+uint32
+sort_plan_coded(const CustomScan *plan)
+{
+	switch (gpusort_dictionary)
+	{
+		case GPUSORT_DICTIONARY_OFF:
+			return 0;
+		case GPUSORT_DICTIONARY_ON:
+			return PG_UINT32_MAX;
+		default:
+			return sort_plan_expected(plan).coded;
+	}
 }
 
 void

@@ -107,6 +107,9 @@ extern int sort_plan_beside(const CustomScan *plan);
 
 extern SortExpected sort_plan_expected(const CustomScan *plan);
 
+/* Returns the columns whose values get codes now, as bits, as far as they can. */
+extern uint32 sort_plan_coded(const CustomScan *plan);
+
 /* From now on the cpu device is the fastest one for the node, which only that device can count keys for. */
 extern void sort_plan_prefer_cpu(CustomScan *plan);
 

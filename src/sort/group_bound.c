@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "key/coded.h"
 #include "key/sort_key.h"
 #include "sort/group_bound.h"
 #include "sort/key_words.h"
@@ -29,9 +30,11 @@
 struct GroupFilter
 {
 	GroupBound *bound;
+	GroupTable *table;			   /* the bound's, for the keys that come now */
 	const SortKeyBuilder *builder; /* says where the group ends in a variable key; NULL: a fixed key */
 	bool drops_equal;			   /* may a row that equals the n-th one be dropped? */
 	bool is_on;
+	bool gains_little; /* then it is off */
 
 	GroupKey key;				  /* the one that it was given last */
 	uint64 copy[GROUP_KEY_WORDS]; /* its words, if it is variable */
@@ -57,6 +60,13 @@ group_bound_is_possible(const FirstOfGroups *first, bool verified)
 	return first->n > 0 && first->n <= GROUP_ROWS_MAX && first->columns > 0 && !verified;
 }
 
+static bool
+init_table(const GroupBound *bound, GroupTable *table, const SortKey *key, Arena *arena, Size memory)
+{
+	return group_table_init(table, key, bound->first.n, bound->first.kind == GROUP_DENSE_RANKS, arena,
+							memory);
+}
+
 bool
 group_bound_init(GroupBound *bound, const FirstOfGroups *first, const SortKey *key, Arena *arena, Size memory,
 				 double patience, bool cuts)
@@ -66,7 +76,23 @@ group_bound_init(GroupBound *bound, const FirstOfGroups *first, const SortKey *k
 	bound->patience = patience;
 	bound->cuts = cuts;
 	SpinLockInit(&bound->mutex);
-	return group_table_init(&bound->table, key, first->n, first->kind == GROUP_DENSE_RANKS, arena, memory);
+	bound->has_plain = key->coding != NULL && !key->coding->plain->verified;
+	if (bound->has_plain)
+		memory /= 2;
+	return init_table(bound, &bound->table, key, arena, memory) &&
+		   (!bound->has_plain || init_table(bound, &bound->plain, key->coding->plain, arena, memory));
+}
+
+/* The keys that come from now on. */
+static void
+set_key(GroupFilter *filter, GroupTable *table, SortKey *key)
+{
+	filter->table = table;
+	filter->builder = key->variable ? &key->builder : NULL;
+	if (key->variable)
+		key->builder.group_columns = filter->bound->first.columns;
+	else
+		group_key_set_group(&filter->key, sort_key_prefix_width(key, filter->bound->first.columns));
 }
 
 GroupFilter *
@@ -78,14 +104,17 @@ group_filter_create(GroupBound *bound, SortKey *key)
 	filter->drops_equal = bound->first.kind == GROUP_ROW_NUMBERS;
 	filter->is_on = true;
 	filter->judge_at = JUDGE_ROWS;
-	if (key->variable)
-	{
-		filter->builder = &key->builder;
-		key->builder.group_columns = bound->first.columns;
-	}
-	else
-		group_key_set_group(&filter->key, sort_key_prefix_width(key, bound->first.columns));
+	set_key(filter, &bound->table, key);
 	return filter;
+}
+
+void
+group_filter_end_coding(GroupFilter *filter, SortKey *plain)
+{
+	if (filter->bound->has_plain)
+		set_key(filter, &filter->bound->plain, plain);
+	else
+		filter->is_on = false;
 }
 
 void
@@ -95,7 +124,7 @@ group_filter_end(GroupFilter *filter)
 
 	SpinLockAcquire(&bound->mutex);
 	bound->dropped += filter->dropped + filter->cut;
-	bound->nswitched_off += !filter->is_on;
+	bound->nswitched_off += filter->gains_little;
 	SpinLockRelease(&bound->mutex);
 }
 
@@ -108,6 +137,10 @@ group_bound_get(GroupBound *bound, uint64 *dropped, uint64 *groups, Size *bytes,
 	SpinLockRelease(&bound->mutex);
 	*groups = pg_atomic_read_u32(&bound->table.used);
 	*bytes = group_table_bytes(&bound->table);
+	if (!bound->has_plain)
+		return;
+	*groups += pg_atomic_read_u32(&bound->plain.used);
+	*bytes += group_table_bytes(&bound->plain);
 }
 
 /* ---------------------------------------------------------------- what it gains */
@@ -120,7 +153,10 @@ judge(GroupFilter *filter)
 	uint64 judged = JUDGE_ROWS - (filter->filled - filter->promised);
 
 	if (filter->rows >= filter->bound->patience && (gained - filter->gained) * WORTH_ROWS < judged)
+	{
+		filter->gains_little = true;
 		filter->is_on = false;
+	}
 	filter->gained = gained;
 	filter->promised = filter->filled;
 	filter->judge_at = filter->rows + JUDGE_ROWS;
@@ -202,7 +238,7 @@ count_row(GroupFilter *filter)
 static inline bool
 drops(GroupFilter *filter, const GroupKey *key)
 {
-	if (!group_table_is_behind(&filter->bound->table, key, filter->drops_equal))
+	if (!group_table_is_behind(filter->table, key, filter->drops_equal))
 		return false;
 	filter->dropped++;
 	return true;
@@ -227,7 +263,7 @@ group_filter_drops_of(GroupFilter *filter, const uint64 (*keys)[KEY_MAX_WORDS], 
 	{
 		loaded[i] = filter->key;
 		load_fixed(&loaded[i], keys[i]);
-		group_table_fetch(&filter->bound->table, loaded[i].hash);
+		group_table_fetch(filter->table, loaded[i].hash);
 	}
 	for (int i = 0; i < n; i++)
 	{
@@ -245,7 +281,7 @@ group_filter_note(GroupFilter *filter, const uint8 *key, Size size)
 
 	if (!filter->is_on || !load_key(filter, key, size) || (unlikely(filter->longer) && !round_up(filter)))
 		return;
-	added = group_table_add(&filter->bound->table, &filter->key, ++filter->noted);
+	added = group_table_add(filter->table, &filter->key, ++filter->noted);
 	filter->filled += added == GROUP_FILLED;
 	filter->pushed_out += added == GROUP_PUSHED_OUT;
 }
@@ -259,13 +295,15 @@ stays(const uint8 *key, Size size, void *arg)
 	GroupFilter *filter = arg;
 
 	load_fixed(&filter->key, (const uint64 *) key);
-	return !group_table_is_behind(&filter->bound->table, &filter->key, false);
+	return !group_table_is_behind(filter->table, &filter->key, false);
 }
 
 void
 group_filter_cut(GroupFilter *filter, Chunk *chunk)
 {
-	filter->cut += chunk_keep_only(chunk, stays, filter);
+	/* coding may have ended in another process, whose chunks have other keys */
+	if (chunk->key_width > 0)
+		filter->cut += chunk_keep_only(chunk, stays, filter);
 }
 
 bool

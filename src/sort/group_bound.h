@@ -9,6 +9,11 @@
  *
  * Each process that feeds the sort has a GroupFilter.  A filter that drops too few rows is switched off.
  *
+ * Keys may have codes in the place of values (key/coded.h), if the coded columns belong to the groups: equal
+ * codes are equal values.  A group whose equal values have several codes is several groups here, of which
+ * more rows are kept.  When coding ends, exact keys have another table from then on, and keys that guess have
+ * none.
+ *
  * Every row that was noted must have gone to the sort.  It must not be dropped as long as its key is not
  * behind n other ones.
  */
@@ -30,6 +35,8 @@ typedef struct GroupBound
 	double patience; /* number of rows until the filter of a process must have dropped some */
 	bool cuts;		 /* are rows cut out that were kept? */
 	GroupTable table;
+	bool has_plain;	  /* do keys have codes at first, and then none? */
+	GroupTable plain; /* then: of keys without codes */
 
 	slock_t mutex;	   /* protects all that follows */
 	uint64 dropped;	   /* number of rows that were dropped or cut out */
@@ -52,8 +59,11 @@ extern bool group_bound_init(GroupBound *bound, const FirstOfGroups *first, cons
 /* Has the filter not been switched off? */
 extern bool group_filter_is_on(const GroupFilter *filter);
 
-/* Makes the filter of one process, in CurrentMemoryContext. */
+/* Makes the filter of one process, in CurrentMemoryContext.  key: the one that the bound was made for. */
 extern GroupFilter *group_filter_create(GroupBound *bound, SortKey *key);
+
+/* The keys that follow have no codes: they are these plain keys. */
+extern void group_filter_end_coding(GroupFilter *filter, SortKey *plain);
 
 /* Adds the filter's counts to the bound. */
 extern void group_filter_end(GroupFilter *filter);
@@ -74,7 +84,7 @@ extern void group_filter_note(GroupFilter *filter, const uint8 *key, Size size);
 /* Returns the number of rows that were dropped. */
 extern uint64 group_filter_dropped(const GroupFilter *filter);
 
-/* Takes the rows that turned out not to be wanted out of a chunk. */
+/* Takes the rows that turned out not to be wanted out of a chunk, if its keys are as the filter's. */
 extern void group_filter_cut(GroupFilter *filter, Chunk *chunk);
 
 /*

@@ -108,6 +108,7 @@ take_shared_chunks(CpuSorter *sorter)
 	pg_atomic_write_u32(&sorter->tables->ended, 1);
 	if (shared != NULL)
 	{
+		chunk_pool_close(&shared->pool);
 		chunks = chunk_pool_take_filled(&shared->pool, true);
 		SpinLockRelease(&shared->base.mutex);
 	}
@@ -153,8 +154,10 @@ cpu_end_coding(Sorter *base, void (*feed_again)(Chunk *chunk, void *arg), void *
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 	Chunk *shared = take_shared_chunks(sorter);
-	Chunk *own = chunk_pool_take_filled(&sorter->own, true);
+	Chunk *own;
 
+	chunk_pool_close(&sorter->own);
+	own = chunk_pool_take_filled(&sorter->own, true);
 	sorter->key = sorter->plain;
 	base->coded = NULL;
 	feed_chunks_again(sorter, own, false, feed_again, arg);

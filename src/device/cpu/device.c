@@ -13,6 +13,7 @@
 #include "device/cpu/sorter.h"
 #include "files/shared_runs.h"
 #include "monitor/progress.h"
+#include "sort/value_bound.h"
 
 /* ---------------------------------------------------------------- the device */
 
@@ -112,9 +113,12 @@ cpu_begin(const SortRequest *request)
 	if (request->processes.share)
 		let_join(sorter, request);
 	sorter->base.bound = sort_share_create_bound(sorter->base.share, request);
-	sorter->base.groups = sort_share_create_groups(sorter->base.share, request);
 	cpu_begin_coding(sorter, sort_share_create_coded(sorter->base.share, request));
-	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows.wanted : 0;
+	sorter->base.groups = sort_share_create_groups(sorter->base.share, request, sorter->key);
+	sorter->base.values = sort_share_create_values(sorter->base.share, request, sorter->key);
+	sorter->stats.rows_wanted = sorter->base.bound != NULL	  ? request->rows.wanted
+								: sorter->base.values != NULL ? request->rows.wanted_by_value
+															  : 0;
 	MemoryContextSwitchTo(old);
 	return &sorter->base;
 }
@@ -202,6 +206,7 @@ cpu_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complet
 	sorter = create_sorter(key);
 	sorter->base.bound = share->bound;
 	sorter->base.groups = share->groups;
+	sorter->base.values = share->values;
 	sorter->complete_rows = complete_rows;
 	sorter->base.process = process;
 	sorter->files = &team->files;
@@ -434,6 +439,8 @@ cpu_get_stats(const Sorter *base, SorterStats *stats)
 	get_coding(sorter, stats);
 	if (base->bound != NULL)
 		stats->rows_dropped = bound_dropped(base->bound);
+	else if (base->values != NULL)
+		stats->rows_dropped = pg_atomic_read_u64(&base->values->dropped);
 	sorter_get_groups(base, stats);
 }
 

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "device/cpu/shared_chunks.h"
+#include "key/coded.h"
 #include "sort/sorted_rows.h"
 
 /*
@@ -186,6 +187,9 @@ cut(SharedChunks *shared, GroupFilter *groups, uint64 at_least)
 	chunks_cut(chunks, shared->base.bound, groups);
 	SpinLockAcquire(&shared->base.mutex);
 	chunk_pool_put_cut(&shared->pool, chunks);
+	/* the rows of a chunk with codes are fed again; other rows may not be put behind them */
+	if (shared->base.tables != NULL && sort_key_tables_ended(shared->base.tables))
+		chunk_pool_close(&shared->pool);
 	shared->reserved_rows -= nrows;
 	shared->ncutting = 0;
 	SpinLockRelease(&shared->base.mutex);

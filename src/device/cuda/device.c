@@ -44,7 +44,7 @@ cuda_device_begin(const SortRequest *request)
 	if (card->base.failure == NULL && request->processes.share)
 		create_share(card, request);
 	card->base.bound = sort_share_create_bound(card->base.share, request);
-	card->base.groups = sort_share_create_groups(card->base.share, request);
+	card->base.groups = sort_share_create_groups(card->base.share, request, request->key);
 	MemoryContextSwitchTo(old);
 	return &card->base;
 }

@@ -160,7 +160,7 @@ turns_begin(const SortRequest *request, const SortSplitters *splitters)
 					   Min(sorter->card->client.job.chunk_bytes, buffer_size(request, turns_parts(sorter))),
 					   waiting_room(request));
 		begin_waiting(sorter, waiting, 0);
-		sorter->base.groups = sort_share_create_groups(sorter->base.share, request);
+		sorter->base.groups = sort_share_create_groups(sorter->base.share, request, request->key);
 	}
 	MemoryContextSwitchTo(old);
 	return &sorter->base;
