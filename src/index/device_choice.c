@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 
 #include "index/choice.h"
+#include "index/coded_columns.h"
 #include "index/device_choice.h"
 #include "index/index_key.h"
 #include "key/key_row.h"
@@ -67,6 +68,7 @@ build_shape(Relation heap, Relation index, const SortKey *key, int processes)
 						.verified = key->verified};
 
 	index_key_estimate(index, &shape.row_bytes, &shape.key_bytes);
+	shape.coded = index_coded_columns(heap, index, key, shape.rows, &shape.values);
 	return shape;
 }
 

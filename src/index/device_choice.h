@@ -22,6 +22,8 @@ typedef struct BuildShape
 	bool verified;	  /* do the keys only guess the order? */
 	double key_bytes; /* bytes of one key, including the tuple's tid */
 	double row_bytes; /* bytes of one index tuple as a row */
+	uint32 coded;	  /* columns whose values get codes, on the cpu device */
+	double values;	  /* expected number of different values of one of them */
 } BuildShape;
 
 /* Returns the shape of a build of this index by `processes` processes. key: the order of the index. */

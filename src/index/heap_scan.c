@@ -37,12 +37,16 @@
  */
 #define MANY_COLUMNS 3
 
+/* Tuples between one whose values are shown ahead and the one that is indexed. */
+#define AHEAD 2
+
 typedef struct HeapScan
 {
 	Relation heap;
 	Relation index;
 	IndexInfo *info;
 	IndexBuildCallback callback;
+	HeapScanAhead ahead; /* NULL: no values are shown ahead */
 	void *callback_state;
 	TransactionId oldest_xmin;
 	BufferAccessStrategy strategy;
@@ -196,6 +200,18 @@ form_values(HeapScan *scan, HeapTuple tuple, Buffer buffer, Datum *values, bool 
 	return true;
 }
 
+/* Shows the values of a tuple ahead, if there is one. */
+static inline void
+show_ahead(HeapScan *scan, int tuple, Buffer buffer)
+{
+	Datum values[INDEX_MAX_KEYS];
+	bool isnull[INDEX_MAX_KEYS];
+
+	if (scan->ahead != NULL && tuple < scan->ntuples &&
+		form_values(scan, &scan->tuples[tuple], buffer, values, isnull))
+		scan->ahead(values, isnull, scan->callback_state);
+}
+
 /* Has the callback take the tuples that were found; the page is pinned. */
 static void
 index_tuples(HeapScan *scan, Buffer buffer)
@@ -209,6 +225,7 @@ index_tuples(HeapScan *scan, Buffer buffer)
 		ItemPointerData tid = indexed_tid(scan, tuple);
 
 		scan->heap_tuples += 1;
+		show_ahead(scan, i + AHEAD, buffer);
 		if (form_values(scan, tuple, buffer, values, isnull))
 			scan->callback(scan->index, &tid, values, isnull, true, scan->callback_state);
 	}
@@ -275,7 +292,7 @@ scan_stretch(HeapScan *scan, BlockNumber first, BlockNumber end)
 
 double
 heap_scan_part(Relation heap, Relation index, IndexInfo *info, HeapScanShare *share, bool progress,
-			   IndexBuildCallback callback, void *callback_state)
+			   IndexBuildCallback callback, HeapScanAhead ahead, void *callback_state)
 {
 	HeapScan *scan = palloc0(sizeof(HeapScan));
 	double heap_tuples;
@@ -283,6 +300,7 @@ heap_scan_part(Relation heap, Relation index, IndexInfo *info, HeapScanShare *sh
 
 	begin_scan(scan, heap, index, info, share);
 	scan->callback = callback;
+	scan->ahead = scan->looks_up ? ahead : NULL;
 	scan->callback_state = callback_state;
 	if (progress)
 		heap_scan_report(share);

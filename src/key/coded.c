@@ -12,6 +12,7 @@
 #include "key/compare.h"
 #include "key/describe.h"
 #include "key/fixed.h"
+#include "key/key_row.h"
 
 /* Coding is judged after so many values, and then whenever their number has doubled. */
 #ifndef CODES_TIGHT
@@ -143,7 +144,10 @@ sort_key_create_coded(SortKey *plain, SortKeyTables *tables)
 	Assert(key->width > 0);
 	key->variable = key->verified = key->uses_icu = false;
 	key->nplaces = 0;
-	key->policy = (SortKeyPolicy){0};
+	key->policy = (SortKeyPolicy){.index_rows = plain->policy.index_rows};
+	if (key->policy.index_rows != NULL)
+		key->policy.rows = key_row_create_coded(key, plain, key->policy.index_rows);
+	coding->plain_tells = key->policy.rows != NULL && plain->policy.alone;
 	memset(&key->builder, 0, sizeof(key->builder));
 	return key;
 }
@@ -330,7 +334,7 @@ sort_key_expand(SortKey *plain, const SortKeyCoding *coding, const uint8 *bytes,
 	}
 	if (plain->nplaces > 0)
 		sort_key_append_places(plain);
-	while (builder->length > 0 && builder->buffer[builder->length - 1] == 0)
+	while (!plain->policy.alone && builder->length > 0 && builder->buffer[builder->length - 1] == 0)
 		builder->length--;
 	*size = builder->length;
 	return builder->buffer;

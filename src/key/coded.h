@@ -51,11 +51,12 @@ struct SortKeyCoding
 {
 	SortKey *plain; /* the key without codes */
 	SortKeyTables *tables;
-	bool full;		 /* was there no room for a value? */
-	uint64 lookups;	 /* number of values that were looked up */
-	uint64 judge_at; /* judged when `lookups` reaches this value */
-	uint64 judged;	 /* lookups when it was judged last */
-	uint64 added;	 /* values that were added by then */
+	bool full;		  /* was there no room for a value? */
+	uint64 lookups;	  /* number of values that were looked up */
+	uint64 judge_at;  /* judged when `lookups` reaches this value */
+	uint64 judged;	  /* lookups when it was judged last */
+	uint64 added;	  /* values that were added by then */
+	bool plain_tells; /* does the plain key tell each row that the coded key tells? */
 	int ncoded;
 	CodedColumn coded[CODED_COLUMNS_MAX];
 };
