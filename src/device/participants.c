@@ -47,6 +47,12 @@ memory_left(Size memory, Size taken)
 	return Max(memory, taken + Min(memory, SORT_MEMORY_MIN)) - taken;
 }
 
+Size
+sort_values_memory(Size limit, double values)
+{
+	return Min(limit / VALUES_SHARE, VALUES_MEMORY_MIN + (Size) values * VALUE_MEMORY);
+}
+
 void
 sort_request_set_filters_aside(SortRequest *request)
 {
@@ -56,8 +62,7 @@ sort_request_set_filters_aside(SortRequest *request)
 	if (request->rows.first.n > 0)
 		request->memory.groups = Min(request->memory.limit / GROUP_TABLE_SHARE, GROUP_TABLE_MAX);
 	if (request->rows.coded != 0)
-		request->memory.values = Min(request->memory.limit / VALUES_SHARE,
-									 VALUES_MEMORY_MIN + (Size) request->expected.values * VALUE_MEMORY);
+		request->memory.values = sort_values_memory(request->memory.limit, request->expected.values);
 	filters += request->memory.groups + request->memory.values;
 	request->memory.limit = memory_left(request->memory.limit, filters);
 	request->memory.of_each = memory_left(request->memory.of_each, filters / processes);
@@ -142,6 +147,7 @@ sort_share_create_coded(SortShare *share, const SortRequest *request)
 									request->expected.values, request->expected.rows / request->processes.n);
 	if (tables == NULL)
 		return NULL;
+	tables->times = Max(tables->times, request->expected.times);
 	if (share != NULL)
 		share->tables = tables;
 	return sort_key_create_coded((SortKey *) request->key, tables);

@@ -388,7 +388,7 @@ sort_feed_key(const SortFeed *feed)
 	return feed->key;
 }
 
-void
+bool
 sort_feed_look_ahead(SortFeed *feed, const Datum *values, const bool *isnull)
 {
 	for (int i = 0; feed->coding != NULL && i < feed->coding->ncoded; i++)
@@ -399,6 +399,7 @@ sort_feed_look_ahead(SortFeed *feed, const Datum *values, const bool *isnull)
 		if (!isnull[column])
 			sort_key_look_ahead_of(coded, values[column]);
 	}
+	return feed->coding != NULL;
 }
 
 void

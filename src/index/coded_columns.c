@@ -9,62 +9,115 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/syscache.h"
 
 #include "base/guc.h"
 #include "index/coded_columns.h"
 #include "key/coded.h"
-
-/* Values that come so often on average get codes. */
-#define TIMES 4
-
-/* Builds of fewer rows take no tables. */
-#define ROWS_MIN 4096
-
-/* A column without statistics is taken to have one value for so many rows. */
-#define ROWS_PER_VALUE 16
+#include "key/key_row.h"
 
 /*
- * How many values a column has by statistics, of the table's column or of the index's expression; 0: not
- * known.
+ * Values that come so often on average get codes: those of keys that guess the order, and others.  Short
+ * strings that compare as bytes cost little without.
  */
-static double
-known_values(Relation heap, Relation index, int column, double rows)
+#define TIMES_GUESSED 4
+#define TIMES 8
+#define TIMES_SHORT_BYTES 32
+#define SHORT_BYTES 24
+
+/*
+ * Bytes of a value's entry and slots besides its string; the tables have one byte in so many of the memory.
+ */
+#define VALUE_BYTES 40
+#define MEMORY_SHARE(processes) (6 * (1 + 2 * (processes)))
+
+/* Builds of fewer rows, or with less memory, take no tables. */
+#define ROWS_MIN 4096
+#define KILOBYTES_MIN 1024
+
+/* A column without statistics is taken to have one value for so many rows. */
+#define ROWS_PER_VALUE 32
+
+/* What statistics say of a column of the table, or of an expression of the index; values is 0: nothing. */
+typedef struct KnownColumn
 {
-	AttrNumber attno = index->rd_index->indkey.values[column];
+	double values;
+	int width;
+} KnownColumn;
+
+static KnownColumn
+known_column(const CodedIndex *index, int column, double rows)
+{
+	AttrNumber attno = index->columns[column];
 	HeapTuple tuple =
-		SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(RelationGetRelid(attno != 0 ? heap : index)),
+		SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(attno != 0 ? index->heap : index->index),
 						Int16GetDatum(attno != 0 ? attno : column + 1), BoolGetDatum(false));
-	double distinct;
+	KnownColumn known = {0};
+	Form_pg_statistic form;
 
 	if (!HeapTupleIsValid(tuple))
-		return 0;
-	distinct = ((Form_pg_statistic) GETSTRUCT(tuple))->stadistinct;
+		return known;
+	form = (Form_pg_statistic) GETSTRUCT(tuple);
+	known.values = form->stadistinct >= 0 ? form->stadistinct : -form->stadistinct * rows;
+	known.width = form->stawidth;
 	ReleaseSysCache(tuple);
-	return distinct >= 0 ? distinct : -distinct * rows;
+	return known;
 }
 
-uint32
-index_coded_columns(Relation heap, Relation index, const SortKey *key, double rows, double *values)
+static double
+least_times(const SortKey *key, int column, const KnownColumn *known)
 {
-	uint32 codable = gpusort_dictionary == GPUSORT_DICTIONARY_OFF ? 0 : sort_key_codable(key, PG_UINT32_MAX);
-	bool is_forced = gpusort_dictionary == GPUSORT_DICTIONARY_ON;
+	if (sort_key_bytewise(key) >> column & 1)
+		return known->width >= SHORT_BYTES ? TIMES : TIMES_SHORT_BYTES;
+	return key->verified ? TIMES_GUESSED : TIMES;
+}
 
-	*values = 0;
-	if (rows < ROWS_MIN && !is_forced)
-		return 0;
-	for (int i = 0; i < key->ncols - 1; i++)
+/* Notes what is known of the columns.  False: codes do not pay. */
+static bool
+look_at_columns(const CodedIndex *index, const SortKey *key, double rows, int processes, CodedColumns *coded)
+{
+	bool is_unique = index->is_unique && key->ncols == 2;
+	double largest = 0;
+
+	for (int i = 0; i < key->ncols && i < 32; i++)
 	{
-		double known;
+		KnownColumn known;
+		double times;
 
-		if (i >= 32 || (codable >> i & 1) == 0)
+		if ((coded->columns >> i & 1) == 0)
 			continue;
-		known = known_values(heap, index, i, rows);
-		if (known == 0)
-			known = index->rd_index->indisunique && key->ncols == 2 ? rows : rows / ROWS_PER_VALUE;
-		if (known * TIMES > rows && !is_forced)
-			return 0;
-		*values = Max(*values, known);
+		known = known_column(index, i, rows);
+		times = least_times(key, i, &known);
+		largest = Max(largest, known.values * (known.width + VALUE_BYTES));
+		if (known.values == 0)
+			coded->times = Max(coded->times, times);
+		if (known.values == 0)
+			known.values = is_unique ? rows : rows / ROWS_PER_VALUE;
+		coded->values = Max(coded->values, known.values);
+		if (known.values * times > rows)
+			return false;
 	}
-	return codable;
+	return largest * pg_popcount32(coded->columns) * MEMORY_SHARE(processes) <= maintenance_work_mem * 1024.0;
+}
+
+CodedColumns
+index_coded_columns(const CodedIndex *index, SortKey *key, double rows, int processes)
+{
+	bool is_forced = gpusort_dictionary == GPUSORT_DICTIONARY_ON;
+	CodedColumns coded = {.columns = sort_key_codable(key, PG_UINT32_MAX)};
+	SortKeyTables tables = {.columns = coded.columns};
+	const SortKey *coded_key;
+
+	if (coded.columns == 0 || gpusort_dictionary == GPUSORT_DICTIONARY_OFF ||
+		maintenance_work_mem < KILOBYTES_MIN || (rows < ROWS_MIN && !is_forced) ||
+		(!look_at_columns(index, key, rows, processes, &coded) && !is_forced))
+		return (CodedColumns){0};
+	if (is_forced)
+		coded.times = 0;
+	coded_key = sort_key_create_coded(key, &tables);
+	coded.key_bytes = coded_key->width;
+	coded.alone = index->ncolumns == key->ncols - 1 && key_row_possible_coded(key, coded.columns);
+	return coded;
 }

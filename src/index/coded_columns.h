@@ -7,15 +7,33 @@
 
 #include "postgres.h"
 
-#include "utils/rel.h"
+#include "access/attnum.h"
 
 #include "key/types.h"
 
+typedef struct CodedColumns
+{
+	uint32 columns; /* of the index's key, as bits */
+	double values;	/* expected number of different values of one of them */
+	double times; /* codes do not pay if values come less often on average; 0: statistics say that they pay */
+	int key_bytes; /* bytes of a key with codes */
+	bool alone;	   /* do these keys tell the index tuples? */
+} CodedColumns;
+
+/* An index, which may not be made yet. */
+typedef struct CodedIndex
+{
+	Oid heap;
+	Oid index;							/* InvalidOid: there is none yet */
+	AttrNumber columns[INDEX_MAX_KEYS]; /* of the key: columns of the table; 0: an expression */
+	int ncolumns;						/* of the key, and others */
+	bool is_unique;
+} CodedIndex;
+
 /*
- * Returns the columns of the index's key that get codes, as bits: by the setting, and by statistics if there
- * are any.  *values: the expected number of different values of one of them.
+ * Returns the columns that get codes in a build of so many rows by `processes` processes: by the setting, and
+ * by statistics if there are any. key: the index's columns, then the tid.
  */
-extern uint32 index_coded_columns(Relation heap, Relation index, const SortKey *key, double rows,
-								  double *values);
+extern CodedColumns index_coded_columns(const CodedIndex *index, SortKey *key, double rows, int processes);
 
 #endif /* GPUSORT_INDEX_CODED_COLUMNS_H */

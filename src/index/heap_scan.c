@@ -200,16 +200,12 @@ form_values(HeapScan *scan, HeapTuple tuple, Buffer buffer, Datum *values, bool 
 	return true;
 }
 
-/* Shows the values of a tuple ahead, if there is one. */
 static inline void
-show_ahead(HeapScan *scan, int tuple, Buffer buffer)
+index_tuple(HeapScan *scan, const HeapTupleData *tuple, Datum *values, bool *isnull)
 {
-	Datum values[INDEX_MAX_KEYS];
-	bool isnull[INDEX_MAX_KEYS];
+	ItemPointerData tid = indexed_tid(scan, tuple);
 
-	if (scan->ahead != NULL && tuple < scan->ntuples &&
-		form_values(scan, &scan->tuples[tuple], buffer, values, isnull))
-		scan->ahead(values, isnull, scan->callback_state);
+	scan->callback(scan->index, &tid, values, isnull, true, scan->callback_state);
 }
 
 /* Has the callback take the tuples that were found; the page is pinned. */
@@ -219,18 +215,38 @@ index_tuples(HeapScan *scan, Buffer buffer)
 	Datum values[INDEX_MAX_KEYS];
 	bool isnull[INDEX_MAX_KEYS];
 
+	scan->heap_tuples += scan->ntuples;
 	for (int i = 0; i < scan->ntuples; i++)
 	{
-		HeapTuple tuple = &scan->tuples[i];
-		ItemPointerData tid = indexed_tid(scan, tuple);
-
-		scan->heap_tuples += 1;
-		show_ahead(scan, i + AHEAD, buffer);
-		if (form_values(scan, tuple, buffer, values, isnull))
-			scan->callback(scan->index, &tid, values, isnull, true, scan->callback_state);
+		if (form_values(scan, &scan->tuples[i], buffer, values, isnull))
+			index_tuple(scan, &scan->tuples[i], values, isnull);
 	}
 	if (!scan->looks_up)
 		ExecClearTuple(scan->slot);
+}
+
+/* The same, with values that are shown ahead. */
+static void
+index_tuples_ahead(HeapScan *scan, Buffer buffer)
+{
+	Datum values[AHEAD + 1][MANY_COLUMNS];
+	bool isnull[AHEAD + 1][MANY_COLUMNS];
+
+	scan->heap_tuples += scan->ntuples;
+	for (int i = 0; i < scan->ntuples + AHEAD; i++)
+	{
+		int shown = i % (AHEAD + 1);
+		int at_hand = (i + 1) % (AHEAD + 1);
+
+		if (i < scan->ntuples)
+		{
+			(void) form_values(scan, &scan->tuples[i], buffer, values[shown], isnull[shown]);
+			if (scan->ahead != NULL && !scan->ahead(values[shown], isnull[shown], scan->callback_state))
+				scan->ahead = NULL;
+		}
+		if (i >= AHEAD)
+			index_tuple(scan, &scan->tuples[i - AHEAD], values[at_hand], isnull[at_hand]);
+	}
 }
 
 /* Indexes the tuples of a block, if its page is a plain one. */
@@ -248,7 +264,10 @@ scan_plain_page(HeapScan *scan, BlockNumber block)
 		/* as PostgreSQL's scan counts: dead tuples have been read as well */
 		for (int i = 0; i < scan->nread; i++)
 			pgstat_count_heap_getnext(scan->heap);
-		index_tuples(scan, buffer);
+		if (scan->ahead != NULL)
+			index_tuples_ahead(scan, buffer);
+		else
+			index_tuples(scan, buffer);
 	}
 	ReleaseBuffer(buffer);
 	return is_plain;

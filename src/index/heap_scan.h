@@ -29,8 +29,11 @@ extern void heap_scan_share_init(HeapScanShare *share, Relation heap);
 /* Reports the number of blocks that all processes have scanned. */
 extern void heap_scan_report(HeapScanShare *share);
 
-/* Called with values that the other callback gets soon, at the same addresses. */
-typedef void (*HeapScanAhead)(const Datum *values, const bool *isnull, void *state);
+/*
+ * Called with values that the other callback gets soon, at the same addresses.  False: it is not to be called
+ * any more.
+ */
+typedef bool (*HeapScanAhead)(const Datum *values, const bool *isnull, void *state);
 
 /*
  * Does the work of table_index_build_scan for the stretches of the heap that this process takes. info must

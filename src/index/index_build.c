@@ -105,9 +105,6 @@ index_name(Relation heap, Relation index)
 
 /* ---------------------------------------------------------------- feed and sort */
 
-/* Builds with less memory have no tables of values. */
-#define CODES_MEMORY_MIN ((Size) 1024 * 1024)
-
 static void
 make_request(const IndexBuild *build, const SortDevice *device, SortRequest *request)
 {
@@ -123,9 +120,10 @@ make_request(const IndexBuild *build, const SortDevice *device, SortRequest *req
 	request->expected.row_bytes = build->shape.row_bytes;
 	request->expected.key_bytes = build->shape.key_bytes;
 	request->expected.cpu_ms = build->shape.rows * CPU_NS_PER_ROW / 1e6;
-	if (device->kind == DEVICE_CPU && request->memory.limit >= CODES_MEMORY_MIN)
-		request->rows.coded = build->shape.coded;
-	request->expected.values = build->shape.values;
+	if (device->kind == DEVICE_CPU)
+		request->rows.coded = build->shape.coded.columns;
+	request->expected.values = build->shape.coded.values;
+	request->expected.times = build->shape.coded.times;
 	sort_request_set_filters_aside(request);
 }
 
@@ -170,9 +168,13 @@ feed_tuples(IndexBuild *build)
 static void
 report_spill(const IndexBuild *build, const SorterStats *stats)
 {
-	Size needed = stats->bytes + sorted_rows_memory(build->load.key, stats->rows);
-	int megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
+	const SortKey *coded = build->load.sorter->coded;
+	Size needed = stats->bytes + sorted_rows_memory(coded != NULL ? coded : build->load.key, stats->rows);
+	int megabytes;
 
+	if (coded != NULL)
+		needed += sort_values_memory(2 * needed, stats->values);
+	megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
 	if (megabytes <= maintenance_work_mem / 1024)
 		return;
 	ereport(NOTICE,

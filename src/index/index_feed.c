@@ -142,10 +142,10 @@ index_feed_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull
 	feed->fed++;
 }
 
-static void
+static bool
 look_ahead(const Datum *values, const bool *isnull, void *state)
 {
-	sort_feed_look_ahead(((IndexFeed *) state)->rows, values, isnull);
+	return sort_feed_look_ahead(((IndexFeed *) state)->rows, values, isnull);
 }
 
 HeapScanAhead

@@ -11,6 +11,7 @@
 #include "key/coded.h"
 #include "key/compare.h"
 #include "key/describe.h"
+#include "key/encoders.h"
 #include "key/fixed.h"
 #include "key/key_row.h"
 
@@ -22,6 +23,9 @@
 #endif
 
 #define CODE_WIDTH 4
+
+/* If values come less often on average, codes do not pay. */
+#define TIMES_LEAST 2
 
 /* ---------------------------------------------------------------- description */
 
@@ -67,6 +71,19 @@ sort_key_codable(const SortKey *plain, uint32 columns)
 	return fits ? codable : 0;
 }
 
+uint32
+sort_key_bytewise(const SortKey *plain)
+{
+	uint32 bytewise = 0;
+
+	for (int i = 0; i < plain->ncols && i < 32; i++)
+	{
+		if (plain->cols[i].append == sort_key_append_text)
+			bytewise |= (uint32) 1 << i;
+	}
+	return bytewise;
+}
+
 SortKeyTables *
 sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected, double rows)
 {
@@ -76,6 +93,7 @@ sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected
 		return NULL;
 	tables->columns = columns;
 	tables->rows = rows;
+	tables->times = TIMES_LEAST;
 	pg_atomic_init_u32(&tables->ended, 0);
 	tables->n = pg_popcount32(columns);
 	for (int i = 0; i < tables->n; i++)
@@ -204,8 +222,7 @@ count_added(const SortKeyCoding *coding)
 
 /*
  * Values that come at random out of D are known, after n of them, in n / D of the cases.  So the share that
- * was known lately is compared with n / (D / 2), where D is half of all that will come: then each value comes
- * twice, which is too little.
+ * was known lately is compared with n / D, where each of D values comes so often as is too seldom.
  */
 bool
 sort_key_coding_ends(SortKeyCoding *coding)
@@ -226,7 +243,7 @@ sort_key_coding_ends(SortKeyCoding *coding)
 	coding->judged = coding->lookups;
 	coding->added += added;
 	coding->judge_at = 2 * coding->lookups;
-	return known < Min(0.5, 2 * coding->lookups / expected);
+	return known < Min(0.5, coding->tables->times * coding->lookups / expected);
 }
 
 Size

@@ -29,6 +29,7 @@ typedef struct SortKeyTables
 {
 	uint32 columns;			/* the coded columns, as bits; the lowest bit is the first column */
 	double rows;			/* rows that each process is expected to feed */
+	double times;			/* coding ends if values come less often on average, about */
 	pg_atomic_uint32 ended; /* 1: keys have no codes any more */
 	int n;
 	ValueTable tables[CODED_COLUMNS_MAX];
@@ -66,6 +67,9 @@ struct SortKeyCoding
  * key, or the plain key is one.
  */
 extern uint32 sort_key_codable(const SortKey *plain, uint32 columns);
+
+/* Returns the columns that compare as bytes, as bits: without codes they cost less than others. */
+extern uint32 sort_key_bytewise(const SortKey *plain);
 
 /*
  * Makes tables for these columns, which can be coded, of at most `limit` bytes together.  expected: number of

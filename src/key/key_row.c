@@ -308,12 +308,18 @@ has_bytes(const SortKeyColumn *sort_column)
 	return sort_column->append == sort_key_append_text || sort_column->append == sort_key_append_bytea;
 }
 
-/* The same of a column of the row, whose strings are not to have the long header if they need not. */
+/* Has no string of the row's column the long header if it need not? */
+static bool
+has_short_headers(Form_pg_attribute att)
+{
+	return att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN;
+}
+
+/* Are the bytes of this column of the row in the key, and those of its headers known? */
 static bool
 is_told_string(const SortKeyColumn *sort_column, Form_pg_attribute att)
 {
-	return tells_string(sort_column->kind) && att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN &&
-		   has_bytes(sort_column);
+	return tells_string(sort_column->kind) && has_short_headers(att) && has_bytes(sort_column);
 }
 
 /* The columns of index tuples, as they come in variable keys; NULL: these don't tell all of them. */
@@ -358,12 +364,24 @@ key_row_create_index(const SortKey *key, TupleDesc desc)
 
 /* Has one rank one value, byte for byte? */
 static bool
-is_told_by_rank(const SortKeyColumn *plain, Form_pg_attribute att)
+is_told_by_rank(const SortKeyColumn *plain)
 {
-	if (plain->kind != SORT_KEY_NAME &&
-		(plain->kind != SORT_KEY_TEXT || att->attlen != -1 || att->attstorage == TYPSTORAGE_PLAIN))
+	if (plain->kind != SORT_KEY_NAME && plain->kind != SORT_KEY_TEXT)
 		return false;
 	return !OidIsValid(plain->collation) || get_collation_isdeterministic(plain->collation);
+}
+
+bool
+key_row_possible_coded(const SortKey *plain, uint32 coded)
+{
+	for (int i = 0; i < plain->ncols; i++)
+	{
+		bool is_coded = i < 32 && (coded >> i & 1) != 0;
+
+		if (is_coded ? !is_told_by_rank(&plain->cols[i]) : value_length(&plain->cols[i]) == 0)
+			return false;
+	}
+	return true;
 }
 
 KeyRow *
@@ -385,7 +403,8 @@ key_row_create_coded(const SortKey *coded, const SortKey *plain, TupleDesc desc)
 		column->is_coded = coded->cols[i].kind == SORT_KEY_CODE;
 		if (!column->is_coded && !find_column(coded, desc, i, column))
 			return NULL;
-		if (column->is_coded && !is_told_by_rank(&plain->cols[i], att))
+		if (column->is_coded && (!is_told_by_rank(&plain->cols[i]) ||
+								 (plain->cols[i].kind != SORT_KEY_NAME && !has_short_headers(att))))
 			return NULL;
 		if (column->is_coded)
 		{

@@ -70,6 +70,11 @@ extern bool key_row_tells(const KeyRow *rows, const TupleTableSlot *slot);
 extern bool key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts);
 
 /*
+ * Do keys with codes of these columns (bits) tell a row of the key's columns?  plain: the key without codes.
+ */
+extern bool key_row_possible_coded(const SortKey *plain, uint32 coded);
+
+/*
  * Returns the row of this key.  It is in memory of the KeyRow, a multiple of 8 bytes, until the next call.
  */
 extern StoredRow key_row_make(KeyRow *rows, const uint8 *key);
