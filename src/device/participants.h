@@ -109,7 +109,7 @@ sort_team_add_lone(SortTeam *team)
  */
 extern void sort_request_set_filters_aside(SortRequest *request);
 
-/* Returns what is set aside of this limit for tables of so many values. */
+/* Returns what is set aside of this limit for tables of this number of values. */
 extern Size sort_values_memory(Size limit, double values);
 
 /* Makes an arena for the sort (arena_create); the device's own struct begins with a SortShare. */

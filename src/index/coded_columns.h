@@ -31,8 +31,8 @@ typedef struct CodedIndex
 } CodedIndex;
 
 /*
- * Returns the columns that get codes in a build of so many rows by `processes` processes: by the setting, and
- * by statistics if there are any. key: the index's columns, then the tid.
+ * Returns the columns that get codes in a build of this number of rows by `processes` processes: by the
+ * setting, and by statistics if there are any. key: the index's columns, then the tid.
  */
 extern CodedColumns index_coded_columns(const CodedIndex *index, SortKey *key, double rows, int processes);
 
