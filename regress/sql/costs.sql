@@ -109,3 +109,14 @@ FROM unnest('{k,id}'::text[]) AS key;
 RESET parallel_setup_cost;
 RESET max_parallel_workers_per_gather;
 DROP TABLE equal;
+
+-- A top-N heapsort copies each row that it looks at.  That takes longer where the row is formed from values, and then a GpuSort is worth it.
+CREATE TABLE formed AS SELECT i % 1000 AS a, i * 7919::bigint % 300007 AS b, i AS c FROM generate_series(1, 300000) AS i;
+VACUUM ANALYZE formed;
+SET max_parallel_workers_per_gather = 0;
+SELECT query, uses_gpusort(query) AS taken, s.expected_ms < s.postgresql_ms AS faster, s.postgresql_ms / stored.postgresql_ms > 2 AS formed
+FROM unnest(ARRAY['SELECT * FROM formed ORDER BY b, a LIMIT 20', 'SELECT b, a FROM formed ORDER BY b, a LIMIT 20', 'SELECT a, b FROM formed ORDER BY b, a LIMIT 20', 'SELECT b FROM formed ORDER BY b LIMIT 20', 'SELECT a, b, a FROM formed ORDER BY b, a LIMIT 20',
+	'SELECT a, b, count(*) FROM formed GROUP BY a, b ORDER BY b, a LIMIT 20']) AS query,
+	gpusort_check(query) AS s, gpusort_check('SELECT * FROM formed ORDER BY b, a LIMIT 20') AS stored;
+RESET max_parallel_workers_per_gather;
+DROP TABLE formed;

@@ -22,7 +22,7 @@ $$;
 -- Builds an index with codes in every way: by one process it must be PostgreSQL's item by item, of the same bytes; by several amcheck looks at it.
 -- In the quick run two or three of the five ways in turn.
 CREATE SEQUENCE ic_checks;
-CREATE FUNCTION check_codes(definition text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION check_coded(definition text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	number bigint := nextval('ic_checks');
 	ways text[] := '{{on,0,64MB},{on,0,1MB},{on,2,200MB},{on,2,2MB},{auto,2,64MB}}';
@@ -84,16 +84,16 @@ UPDATE ic_rows SET plain = 'plain ' || id % 60 WHERE id % 4 = 0;
 DELETE FROM ic_rows WHERE id % 31 = 0;
 ANALYZE ic_rows;
 
-SELECT c, check_codes(format('(%I COLLATE "C")', c)) AS c_order FROM unnest('{one,few,zipf,twice,different,different_first,same_first,stairs,long,late,longest,padded,blanks,name,varying,plain,toasted}'::text[]) AS c;
-SELECT c, check_codes(format('(%I COLLATE ic_libc DESC)', c)) AS libc FROM unnest('{few,zipf,twice,different_first,same_first,late,padded,blanks,name}'::text[]) AS c;
-SELECT c, check_codes(format('(%I COLLATE "en-x-icu" NULLS FIRST)', c)) AS icu FROM unnest('{few,zipf,different_first,same_first,long,padded,toasted}'::text[]) AS c;
+SELECT c, check_coded(format('(%I COLLATE "C")', c)) AS c_order FROM unnest('{one,few,zipf,twice,different,different_first,same_first,stairs,long,late,longest,padded,blanks,name,varying,plain,toasted}'::text[]) AS c;
+SELECT c, check_coded(format('(%I COLLATE ic_libc DESC)', c)) AS libc FROM unnest('{few,zipf,twice,different_first,same_first,late,padded,blanks,name}'::text[]) AS c;
+SELECT c, check_coded(format('(%I COLLATE "en-x-icu" NULLS FIRST)', c)) AS icu FROM unnest('{few,zipf,different_first,same_first,long,padded,toasted}'::text[]) AS c;
 -- Values that are equal in the collation, and differ.
-SELECT definition, check_codes(definition) FROM unnest(ARRAY['(cased COLLATE ic_alike)', '(cased COLLATE ic_alike DESC, few COLLATE "C")', '(lower(cased) COLLATE "C")', '(upper(few) COLLATE ic_libc, id)']) AS definition;
+SELECT definition, check_coded(definition) FROM unnest(ARRAY['(cased COLLATE ic_alike)', '(cased COLLATE ic_alike DESC, few COLLATE "C")', '(lower(cased) COLLATE "C")', '(upper(few) COLLATE ic_libc, id)']) AS definition;
 -- Several columns; columns that are not in the key, or that it does not tell.
-SELECT definition, check_codes(definition) FROM unnest(ARRAY['(name, few COLLATE ic_libc DESC NULLS LAST, varying COLLATE "C")', '(small DESC, few COLLATE "en-x-icu", number)', '(few COLLATE "C" DESC NULLS LAST, zipf COLLATE "C" DESC)',
+SELECT definition, check_coded(definition) FROM unnest(ARRAY['(name, few COLLATE ic_libc DESC NULLS LAST, varying COLLATE "C")', '(small DESC, few COLLATE "en-x-icu", number)', '(few COLLATE "C" DESC NULLS LAST, zipf COLLATE "C" DESC)',
 	'(few COLLATE "C") INCLUDE (number, different)', '(few COLLATE "C", real8)', '(few COLLATE "C", different COLLATE "C", stairs COLLATE "C")', '(few COLLATE "C", few COLLATE ic_libc, few COLLATE "en-x-icu")',
 	'(few text_pattern_ops, id)', '(few COLLATE "C") WITH (deduplicate_items = off)', '(stairs COLLATE "C") WITH (fillfactor = 40)', '(few COLLATE ic_libc) WHERE small > 3']) AS definition;
-SELECT definition, check_codes(definition, 'UNIQUE') FROM unnest(ARRAY['(few COLLATE "C", id)', '(id, few COLLATE ic_libc)', '(different COLLATE "C")', '(cased COLLATE ic_alike, id DESC)']) AS definition;
+SELECT definition, check_coded(definition, 'UNIQUE') FROM unnest(ARRAY['(few COLLATE "C", id)', '(id, few COLLATE ic_libc)', '(different COLLATE "C")', '(cased COLLATE ic_alike, id DESC)']) AS definition;
 
 -- Duplicates are found; dead rows are none.
 \set SHOW_CONTEXT never

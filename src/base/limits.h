@@ -77,6 +77,27 @@
 #define GROUP_TABLE_MAX ((Size) 32 * 1024)
 #endif
 
+/* ---------------------------------------------------------------- text by rank */
+
+/* Sorts of fewer rows, or with less memory, have no codes of values. */
+#ifndef CODES_TIGHT
+#define CODES_ROWS_MIN 4096
+#else
+#define CODES_ROWS_MIN 64
+#endif
+#define CODES_MEMORY_MIN ((Size) 1024 * 1024)
+
+/*
+ * Tables of values get one in this number of a sort's bytes, and no more than for twice the values that are
+ * expected, of usual length.  What ranks the values takes twice as much in each process that writes runs.
+ */
+#define VALUES_SHARE 6
+#define VALUES_MEMORY_MIN ((Size) 3 * 512 * 1024)
+#define VALUE_MEMORY 256
+
+/* Times that the memory of a table is set aside: for the table, and for what ranks its values. */
+#define VALUES_MEMORY_TIMES(processes) (1 + 2 * (processes))
+
 /* ---------------------------------------------------------------- runs */
 
 /* The smallest buffer for reading a run in a merge. */

@@ -11,7 +11,9 @@
 
 #include "access/parallel.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
+#include "base/limits.h"
 #include "base/wait_events.h"
 #include "device/participants.h"
 #include "key/coded.h"
@@ -28,16 +30,6 @@
  */
 #define PATIENCE 8
 
-/*
- * Values that get codes take one byte in so many of the sort's memory.  What ranks the values takes twice
- * what the tables take, in each process that writes runs.
- */
-#define VALUES_SHARE 6
-
-/* They take no more than for twice the values that are expected, of usual length. */
-#define VALUES_MEMORY_MIN ((Size) 4 * 1024 * 1024)
-#define VALUE_MEMORY 768
-
 /* ---------------------------------------------------------------- memory */
 
 /* What is left of some memory; a sort has no less than the least, if it had that. */
@@ -48,9 +40,11 @@ memory_left(Size memory, Size taken)
 }
 
 Size
-sort_values_memory(Size limit, double values)
+sort_values_memory(Size limit, double values, int ncolumns, int processes)
 {
-	return Min(limit / VALUES_SHARE, VALUES_MEMORY_MIN + (Size) values * VALUE_MEMORY);
+	Size of_column = VALUES_MEMORY_MIN + (Size) values * VALUE_MEMORY;
+
+	return Min(limit / VALUES_SHARE, ncolumns * VALUES_MEMORY_TIMES(processes) * of_column);
 }
 
 void
@@ -62,7 +56,8 @@ sort_request_set_filters_aside(SortRequest *request)
 	if (request->rows.first.n > 0)
 		request->memory.groups = Min(request->memory.limit / GROUP_TABLE_SHARE, GROUP_TABLE_MAX);
 	if (request->rows.coded != 0)
-		request->memory.values = sort_values_memory(request->memory.limit, request->expected.values);
+		request->memory.values = sort_values_memory(request->memory.limit, request->expected.values,
+													pg_popcount32(request->rows.coded), processes);
 	filters += request->memory.groups + request->memory.values;
 	request->memory.limit = memory_left(request->memory.limit, filters);
 	request->memory.of_each = memory_left(request->memory.of_each, filters / processes);
@@ -143,8 +138,9 @@ sort_share_create_coded(SortShare *share, const SortRequest *request)
 	if (request->rows.coded == 0)
 		return NULL;
 	tables = sort_key_tables_create(request->rows.coded, share != NULL ? &share->arena : NULL,
-									request->memory.values / (1 + 2 * request->processes.n),
-									request->expected.values, request->expected.rows / request->processes.n);
+									request->memory.values / VALUES_MEMORY_TIMES(request->processes.n),
+									request->expected.times > 0 ? 0 : request->expected.values,
+									request->expected.rows / request->processes.n);
 	if (tables == NULL)
 		return NULL;
 	tables->times = Max(tables->times, request->expected.times);

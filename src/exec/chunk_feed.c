@@ -89,6 +89,8 @@ sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *u
 		feed->key = sorter->coded;
 		feed->coded_key = feed->key;
 		feed->coding = feed->key->coding;
+		if (feed->filter == NULL && feed->groups == NULL)
+			sort_key_allow_late_codes(feed->coding);
 	}
 	row_source_init(&feed->row, desc, sorter->device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : unused);
 	MemoryContextSwitchTo(old);
@@ -124,6 +126,8 @@ put_chunk(SortFeed *feed, FeedPart *part)
 
 	if (chunk == NULL)
 		return;
+	if (feed->coding != NULL)
+		sort_key_settle_codes(feed->coding);
 	note_progress(feed, part);
 	memset(part, 0, sizeof(*part));
 	place_put(chunk);
@@ -247,6 +251,8 @@ put_fixed(SortFeed *feed, FeedPart *part, const uint8 *key, TupleTableSlot *slot
 	if (has_row)
 		write_row(feed, in_page, row_place);
 	chunk_commit_fixed(chunk, width);
+	if (feed->coding != NULL)
+		sort_key_place_codes(feed->coding, (uint8 *) key_place);
 	return true;
 }
 
@@ -388,20 +394,6 @@ sort_feed_key(const SortFeed *feed)
 	return feed->key;
 }
 
-bool
-sort_feed_look_ahead(SortFeed *feed, const Datum *values, const bool *isnull)
-{
-	for (int i = 0; feed->coding != NULL && i < feed->coding->ncoded; i++)
-	{
-		CodedColumn *coded = &feed->coding->coded[i];
-		int column = coded->key->last_attno - 1;
-
-		if (!isnull[column])
-			sort_key_look_ahead_of(coded, values[column]);
-	}
-	return feed->coding != NULL;
-}
-
 void
 sort_feed_end_coding(SortFeed *feed)
 {
@@ -457,19 +449,6 @@ note_rows(HeapScanDesc scan, uint32 last, uint64 nrows)
 		pgstat_count_heap_getnext(scan->rs_base.rs_rd);
 }
 
-/* Rows of the page that are fetched ahead if keys have codes. */
-#define CODES_AHEAD 2
-
-/* Fetches what a coming row of the page needs for its codes, if there is one. */
-static inline void
-look_ahead(const SortFeed *feed, HeapScanDesc scan, Page page, TupleDesc desc, uint32 index)
-{
-	if (feed->coding != NULL && index < (uint32) scan->rs_ntuples)
-		sort_key_look_ahead(feed->key, desc,
-							(HeapTupleHeader) PageGetItem(page,
-														  PageGetItemId(page, scan->rs_vistuples[index])));
-}
-
 /*
  * Puts rows that follow, on the page where the input stands, the row that input_rows_next returned last;
  * returns how many.  What is not put here, input_rows_next returns next.
@@ -495,7 +474,6 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 		row.header = (HeapTupleHeader) PageGetItem(page, item);
 		row.length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET;
 		fetch_ahead(&row);
-		look_ahead(feed, scan, page, row.desc, index + CODES_AHEAD);
 		if (!put_row(feed, NULL, &row, has_row))
 			break;
 	}

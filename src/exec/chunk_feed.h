@@ -34,12 +34,6 @@ extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot, bool has_row);
  */
 extern SortKey *sort_feed_key(const SortFeed *feed);
 
-/*
- * Fetches what codes of a row's values need into the caches: the row is put soon, with the same values.
- * False: keys have no codes any more.
- */
-extern bool sort_feed_look_ahead(SortFeed *feed, const Datum *values, const bool *isnull);
-
 /* Ends coding, if it has not ended: a row comes that a key with codes does not tell. */
 extern void sort_feed_end_coding(SortFeed *feed);
 

@@ -26,6 +26,7 @@
 #include "storage/sinval.h"
 
 #include "base/guc.h"
+#include "base/limits.h"
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "device/participants.h"
@@ -201,9 +202,6 @@ rows_wanted_now(GpuSortState *state)
 	group_above_evaluate(state->group_above, &state->css.ss.ps, &wanted);
 	return wanted;
 }
-
-/* Sorts with less memory have no tables of values. */
-#define CODES_MEMORY_MIN ((Size) 1024 * 1024)
 
 /* The columns whose values get codes: sorts that leave rows out compare keys while the rows come. */
 static uint32

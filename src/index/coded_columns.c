@@ -14,6 +14,7 @@
 #include "utils/syscache.h"
 
 #include "base/guc.h"
+#include "base/limits.h"
 #include "index/coded_columns.h"
 #include "key/coded.h"
 #include "key/key_row.h"
@@ -27,15 +28,8 @@
 #define TIMES_SHORT_BYTES 32
 #define SHORT_BYTES 24
 
-/*
- * Bytes of a value's entry and slots besides its string; the tables have one byte in so many of the memory.
- */
+/* Bytes of a value's entry and slots besides its string. */
 #define VALUE_BYTES 40
-#define MEMORY_SHARE(processes) (6 * (1 + 2 * (processes)))
-
-/* Builds of fewer rows, or with less memory, take no tables. */
-#define ROWS_MIN 4096
-#define KILOBYTES_MIN 1024
 
 /* A column without statistics is taken to have one value for so many rows. */
 #define ROWS_PER_VALUE 32
@@ -99,7 +93,8 @@ look_at_columns(const CodedIndex *index, const SortKey *key, double rows, int pr
 		if (known.values * times > rows)
 			return false;
 	}
-	return largest * pg_popcount32(coded->columns) * MEMORY_SHARE(processes) <= maintenance_work_mem * 1024.0;
+	return largest * pg_popcount32(coded->columns) * VALUES_MEMORY_TIMES(processes) <=
+		   maintenance_work_mem * 1024.0 / VALUES_SHARE;
 }
 
 CodedColumns
@@ -111,7 +106,7 @@ index_coded_columns(const CodedIndex *index, SortKey *key, double rows, int proc
 	const SortKey *coded_key;
 
 	if (coded.columns == 0 || gpusort_dictionary == GPUSORT_DICTIONARY_OFF ||
-		maintenance_work_mem < KILOBYTES_MIN || (rows < ROWS_MIN && !is_forced) ||
+		maintenance_work_mem < (int) (CODES_MEMORY_MIN / 1024) || (rows < CODES_ROWS_MIN && !is_forced) ||
 		(!look_at_columns(index, key, rows, processes, &coded) && !is_forced))
 		return (CodedColumns){0};
 	if (is_forced)

@@ -20,6 +20,7 @@
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
 #include "device/participants.h"
 #include "index/choice.h"
@@ -121,7 +122,8 @@ build_spills(const BuildShape *shape)
 	double memory = maintenance_work_mem * 1024.0;
 
 	if (has_codes(shape, DEVICE_CPU))
-		memory -= sort_values_memory(memory, shape->coded.values);
+		memory -= sort_values_memory(memory, shape->coded.values, pg_popcount32(shape->coded.columns),
+									 shape->processes);
 	return build_memory(shape, DEVICE_CPU) > memory;
 }
 

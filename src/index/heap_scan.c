@@ -37,16 +37,12 @@
  */
 #define MANY_COLUMNS 3
 
-/* Tuples between one whose values are shown ahead and the one that is indexed. */
-#define AHEAD 2
-
 typedef struct HeapScan
 {
 	Relation heap;
 	Relation index;
 	IndexInfo *info;
 	IndexBuildCallback callback;
-	HeapScanAhead ahead; /* NULL: no values are shown ahead */
 	void *callback_state;
 	TransactionId oldest_xmin;
 	BufferAccessStrategy strategy;
@@ -200,14 +196,6 @@ form_values(HeapScan *scan, HeapTuple tuple, Buffer buffer, Datum *values, bool 
 	return true;
 }
 
-static inline void
-index_tuple(HeapScan *scan, const HeapTupleData *tuple, Datum *values, bool *isnull)
-{
-	ItemPointerData tid = indexed_tid(scan, tuple);
-
-	scan->callback(scan->index, &tid, values, isnull, true, scan->callback_state);
-}
-
 /* Has the callback take the tuples that were found; the page is pinned. */
 static void
 index_tuples(HeapScan *scan, Buffer buffer)
@@ -215,38 +203,17 @@ index_tuples(HeapScan *scan, Buffer buffer)
 	Datum values[INDEX_MAX_KEYS];
 	bool isnull[INDEX_MAX_KEYS];
 
-	scan->heap_tuples += scan->ntuples;
 	for (int i = 0; i < scan->ntuples; i++)
 	{
-		if (form_values(scan, &scan->tuples[i], buffer, values, isnull))
-			index_tuple(scan, &scan->tuples[i], values, isnull);
+		HeapTuple tuple = &scan->tuples[i];
+		ItemPointerData tid = indexed_tid(scan, tuple);
+
+		scan->heap_tuples += 1;
+		if (form_values(scan, tuple, buffer, values, isnull))
+			scan->callback(scan->index, &tid, values, isnull, true, scan->callback_state);
 	}
 	if (!scan->looks_up)
 		ExecClearTuple(scan->slot);
-}
-
-/* The same, with values that are shown ahead. */
-static void
-index_tuples_ahead(HeapScan *scan, Buffer buffer)
-{
-	Datum values[AHEAD + 1][MANY_COLUMNS];
-	bool isnull[AHEAD + 1][MANY_COLUMNS];
-
-	scan->heap_tuples += scan->ntuples;
-	for (int i = 0; i < scan->ntuples + AHEAD; i++)
-	{
-		int shown = i % (AHEAD + 1);
-		int at_hand = (i + 1) % (AHEAD + 1);
-
-		if (i < scan->ntuples)
-		{
-			(void) form_values(scan, &scan->tuples[i], buffer, values[shown], isnull[shown]);
-			if (scan->ahead != NULL && !scan->ahead(values[shown], isnull[shown], scan->callback_state))
-				scan->ahead = NULL;
-		}
-		if (i >= AHEAD)
-			index_tuple(scan, &scan->tuples[i - AHEAD], values[at_hand], isnull[at_hand]);
-	}
 }
 
 /* Indexes the tuples of a block, if its page is a plain one. */
@@ -264,10 +231,7 @@ scan_plain_page(HeapScan *scan, BlockNumber block)
 		/* as PostgreSQL's scan counts: dead tuples have been read as well */
 		for (int i = 0; i < scan->nread; i++)
 			pgstat_count_heap_getnext(scan->heap);
-		if (scan->ahead != NULL)
-			index_tuples_ahead(scan, buffer);
-		else
-			index_tuples(scan, buffer);
+		index_tuples(scan, buffer);
 	}
 	ReleaseBuffer(buffer);
 	return is_plain;
@@ -311,7 +275,7 @@ scan_stretch(HeapScan *scan, BlockNumber first, BlockNumber end)
 
 double
 heap_scan_part(Relation heap, Relation index, IndexInfo *info, HeapScanShare *share, bool progress,
-			   IndexBuildCallback callback, HeapScanAhead ahead, void *callback_state)
+			   IndexBuildCallback callback, void *callback_state)
 {
 	HeapScan *scan = palloc0(sizeof(HeapScan));
 	double heap_tuples;
@@ -319,7 +283,6 @@ heap_scan_part(Relation heap, Relation index, IndexInfo *info, HeapScanShare *sh
 
 	begin_scan(scan, heap, index, info, share);
 	scan->callback = callback;
-	scan->ahead = scan->looks_up ? ahead : NULL;
 	scan->callback_state = callback_state;
 	if (progress)
 		heap_scan_report(share);

@@ -30,18 +30,11 @@ extern void heap_scan_share_init(HeapScanShare *share, Relation heap);
 extern void heap_scan_report(HeapScanShare *share);
 
 /*
- * Called with values that the other callback gets soon, at the same addresses.  False: it is not to be called
- * any more.
- */
-typedef bool (*HeapScanAhead)(const Datum *values, const bool *isnull, void *state);
-
-/*
  * Does the work of table_index_build_scan for the stretches of the heap that this process takes. info must
  * not be that of a concurrent build. progress: report the progress of all processes after each stretch of
- * this process.  ahead: gets some of the values earlier; NULL: that is not needed.
+ * this process.
  */
 extern double heap_scan_part(Relation heap, Relation index, IndexInfo *info, HeapScanShare *share,
-							 bool progress, IndexBuildCallback callback, HeapScanAhead ahead,
-							 void *callback_state);
+							 bool progress, IndexBuildCallback callback, void *callback_state);
 
 #endif /* GPUSORT_INDEX_HEAP_SCAN_H */

@@ -173,7 +173,7 @@ report_spill(const IndexBuild *build, const SorterStats *stats)
 	int megabytes;
 
 	if (coded != NULL)
-		needed += sort_values_memory(2 * needed, stats->values);
+		needed += sort_values_memory(2 * needed, stats->values, 1, 1 + build->load.info->ii_ParallelWorkers);
 	megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
 	if (megabytes <= maintenance_work_mem / 1024)
 		return;

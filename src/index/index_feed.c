@@ -142,18 +142,6 @@ index_feed_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull
 	feed->fed++;
 }
 
-static bool
-look_ahead(const Datum *values, const bool *isnull, void *state)
-{
-	return sort_feed_look_ahead(((IndexFeed *) state)->rows, values, isnull);
-}
-
-HeapScanAhead
-index_feed_ahead(const IndexFeed *feed)
-{
-	return sort_feed_key(feed->rows)->coding != NULL ? look_ahead : NULL;
-}
-
 uint64
 index_feed_end(IndexFeed *feed)
 {

@@ -12,7 +12,6 @@
 
 #include "device/sorter.h"
 #include "exec/chunk_feed.h"
-#include "index/heap_scan.h"
 #include "key/key_row.h"
 
 typedef struct IndexFeed
@@ -36,9 +35,6 @@ extern IndexFeed *index_feed_create(Relation index, SortKey *key, Sorter *sorter
 /* An IndexBuildCallback, with a feed as its state. */
 extern void index_feed_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool is_alive,
 								void *feed);
-
-/* The HeapScanAhead for it; NULL: the key has no codes. */
-extern HeapScanAhead index_feed_ahead(const IndexFeed *feed);
 
 /*
  * Gives the last tuples to the sorter, and releases the feed's memory.  Returns the number of tuples that

@@ -99,7 +99,7 @@ scan_part(const Load *load, JointShared *shared, HeapFeed *feed)
 	if (!load->info->ii_Concurrent)
 		feed->heap_tuples =
 			heap_scan_part(load->heap, load->index, load->info, shared != NULL ? &shared->blocks : &alone,
-						   is_leader, index_feed_callback, index_feed_ahead(rows), rows);
+						   is_leader, index_feed_callback, rows);
 	else
 		feed->heap_tuples =
 			table_index_build_scan(load->heap, load->index, load->info, true, is_leader, index_feed_callback,

@@ -49,26 +49,35 @@ describe_code(SortKeyColumn *col, CodedColumn *coded)
 	col->coded = coded;
 }
 
+int
+sort_key_coded_width(int ncols, const SortKeyColumn *plain, uint32 wanted, uint32 *coded)
+{
+	SortKeyColumn *cols = palloc(sizeof(SortKeyColumn) * ncols);
+	int width;
+	int n = 0;
+
+	memcpy(cols, plain, sizeof(SortKeyColumn) * ncols);
+	*coded = 0;
+	for (int i = 0; i < ncols && i < 32; i++)
+	{
+		if ((wanted >> i & 1) == 0 || !is_codable(&cols[i]) || n == CODED_COLUMNS_MAX)
+			continue;
+		describe_code(&cols[i], NULL);
+		*coded |= (uint32) 1 << i;
+		n++;
+	}
+	width = n > 0 ? sort_key_fixed_width(ncols, cols) : 0;
+	pfree(cols);
+	return width;
+}
+
 uint32
 sort_key_codable(const SortKey *plain, uint32 columns)
 {
-	SortKeyColumn *cols = palloc(sizeof(SortKeyColumn) * plain->ncols);
-	uint32 codable = 0;
-	int n = 0;
-	bool fits;
+	uint32 codable;
 
-	memcpy(cols, plain->cols, sizeof(SortKeyColumn) * plain->ncols);
-	for (int i = 0; i < plain->ncols && i < 32; i++)
-	{
-		if ((columns >> i & 1) == 0 || !is_codable(&cols[i]) || n == CODED_COLUMNS_MAX)
-			continue;
-		describe_code(&cols[i], NULL);
-		codable |= (uint32) 1 << i;
-		n++;
-	}
-	fits = plain->variable && sort_key_fixed_width(plain->ncols, cols) > 0;
-	pfree(cols);
-	return fits ? codable : 0;
+	return plain->variable && sort_key_coded_width(plain->ncols, plain->cols, columns, &codable) > 0 ? codable
+																									 : 0;
 }
 
 uint32
@@ -178,7 +187,7 @@ sort_key_code(CodedColumn *coded, Datum value)
 	SortKeyBuilder *builder = &coded->key->builder;
 	const char *bytes = (const char *) DatumGetPointer(value);
 	Size size = NAMEDATALEN;
-	uint32 code;
+	uint32 code = 0;
 
 	if (coded->key->cols->kind != SORT_KEY_NAME)
 	{
@@ -187,10 +196,18 @@ sort_key_code(CodedColumn *coded, Datum value)
 		bytes = VARDATA_ANY(text);
 		size = VARSIZE_ANY_EXHDR(text);
 	}
-	code = value_table_code(&coded->reader, bytes, size);
 	++*coded->lookups;
-	if (unlikely(code == VALUE_NONE))
-		*coded->full = true;
+	if (coded->reader.reserve != NULL && likely(size <= VALUE_LATE_MAX))
+	{
+		if (unlikely(!value_table_code_late(&coded->reader, bytes, size)))
+			*coded->full = true;
+	}
+	else
+	{
+		code = value_table_code(&coded->reader, bytes, size);
+		if (unlikely(code == VALUE_NONE))
+			*coded->full = true;
+	}
 	if (unlikely(builder->detoasted))
 	{
 		MemoryContextReset(builder->scratch);
@@ -200,14 +217,35 @@ sort_key_code(CodedColumn *coded, Datum value)
 }
 
 void
-sort_key_look_ahead_of(CodedColumn *coded, Datum value)
+sort_key_allow_late_codes(SortKeyCoding *coding)
 {
-	struct varlena *text = (struct varlena *) DatumGetPointer(value);
+	for (int i = 0; i < coding->ncoded; i++)
+	{
+		if (!value_table_allow_late(&coding->coded[i].reader))
+			coding->full = true;
+	}
+}
 
-	if (coded->key->cols->kind == SORT_KEY_NAME)
-		value_table_look_ahead(&coded->reader, (const char *) text, NAMEDATALEN);
-	else if (!VARATT_IS_EXTERNAL(text) && !VARATT_IS_COMPRESSED(text))
-		value_table_look_ahead(&coded->reader, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
+void
+sort_key_place_codes(SortKeyCoding *coding, uint8 *key)
+{
+	for (int i = 0; i < coding->ncoded; i++)
+	{
+		CodedColumn *coded = &coding->coded[i];
+
+		if (key[coded->marker] == coded->value_marker)
+			value_table_place(&coded->reader, key + coded->offset);
+	}
+}
+
+void
+sort_key_settle_codes(SortKeyCoding *coding)
+{
+	for (int i = 0; i < coding->ncoded; i++)
+	{
+		if (!value_table_settle(&coding->coded[i].reader))
+			coding->full = true;
+	}
 }
 
 static uint64

@@ -63,6 +63,12 @@ struct SortKeyCoding
 };
 
 /*
+ * Returns the width of a key of these columns in which those of `wanted`, as bits, that can be coded are
+ * coded (*coded, as bits).  0: none can be, or the coded key would be no fixed key.
+ */
+extern int sort_key_coded_width(int ncols, const SortKeyColumn *cols, uint32 wanted, uint32 *coded);
+
+/*
  * Returns those of these columns that can be coded, as bits.  0: none, or the coded key would be no fixed
  * key, or the plain key is one.
  */
@@ -83,11 +89,16 @@ extern SortKeyTables *sort_key_tables_create(uint32 columns, Arena *arena, Size 
  */
 extern SortKey *sort_key_create_coded(SortKey *plain, SortKeyTables *tables);
 
-/* Returns the code of a value that is not NULL. */
-extern uint32 sort_key_code(CodedColumn *coded, Datum value);
+/*
+ * Codes may be written into keys some rows later, when what the look-ups need is in the caches.  Then each
+ * key is to be placed where it stays, and all are to be settled before another process sees them.
+ */
+extern void sort_key_allow_late_codes(SortKeyCoding *coding);
+extern void sort_key_place_codes(SortKeyCoding *coding, uint8 *key);
+extern void sort_key_settle_codes(SortKeyCoding *coding);
 
-/* Fetches what that needs into the caches; the value will be coded soon. */
-extern void sort_key_look_ahead_of(CodedColumn *coded, Datum value);
+/* Returns the code of a value that is not NULL; 0 if it comes late. */
+extern uint32 sort_key_code(CodedColumn *coded, Datum value);
 
 /* Should coding end, by the values that this process has looked up?  To be called after each key. */
 static inline bool

@@ -244,22 +244,6 @@ sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 
 }
 
 void
-sort_key_look_ahead(const SortKey *key, TupleDesc desc, HeapTupleHeader row)
-{
-	Datum value;
-
-	if (!row_is_complete(key, row))
-		return;
-	for (int i = 0; i < key->coding->ncoded; i++)
-	{
-		CodedColumn *coded = &key->coding->coded[i];
-
-		if (find_value(desc, key->cols[coded->column].attidx, row, &value))
-			sort_key_look_ahead_of(coded, value);
-	}
-}
-
-void
 sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 {
 	const SortKeyColumn *col = key->cols;

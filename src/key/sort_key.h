@@ -63,12 +63,6 @@ extern void sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst
 extern bool sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 *dst);
 
 /*
- * Fetches what the codes of a coming row need into the caches (coded.h).  The row must stay where it is until
- * its key is encoded.
- */
-extern void sort_key_look_ahead(const SortKey *key, TupleDesc desc, HeapTupleHeader row);
-
-/*
  * Encodes the slot's row and returns the key, *len bytes long.  Trailing zero bytes are dropped unless rows
  * are restored from keys.  The result is valid until the next call, and belongs to the SortKey.
  */

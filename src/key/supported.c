@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "key/coded.h"
 #include "key/collation.h"
 #include "key/describe.h"
 #include "key/encoders.h"
@@ -82,6 +83,8 @@ sort_key_estimate(int ncols, const SortColumnSpec *columns, const double *widths
 		estimate->bytes += estimate_column(&cols[i], widths[i]);
 	}
 	fixed = sort_key_fixed_width(ncols, cols);
+	if (fixed == 0)
+		estimate->coded_bytes = sort_key_coded_width(ncols, cols, PG_UINT32_MAX, &estimate->codable);
 	pfree(cols);
 	estimate->is_fixed = fixed > 0;
 	if (fixed > 0)

@@ -27,6 +27,8 @@ typedef struct SortKeyEstimate
 	bool is_fixed;		   /* is it a fixed key? */
 	bool verified;		   /* does it only guess at the order? */
 	bool *column_verified; /* does the column's part of it?  palloc'd */
+	uint32 codable;		   /* columns that can be coded (coded.h), as bits */
+	double coded_bytes;	   /* of a key in which they are; 0: that is no fixed key */
 } SortKeyEstimate;
 
 /*

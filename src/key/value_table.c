@@ -2,6 +2,10 @@
  * key/value_table.c
  *		Tables of the different values of sort columns: looking values up, adding them, more slots.
  *
+ * Most look-ups miss the caches.  Therefore values may wait, and be looked up some values later, when slot
+ * and entry were fetched (value_table_code_late).  Rows with values that wait are in chunks already, so these
+ * values get codes even if the table is full: for them each process has a reserve.
+ *
  * Slots are probed one after the other.  A process that makes more slots copies those that there are, and
  * then lets all see the new ones.  A value that another process adds meanwhile may be lost, and gets another
  * code when it comes again.
@@ -11,6 +15,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "key/numbers.h"
 #include "key/value_table.h"
 #include "memory/alloc.h"
 
@@ -235,65 +240,75 @@ make_room(ValueTable *table, ValueSlots *slots)
 	} while (true);
 }
 
-/* Gives this process a block with room for so many bytes; false: there is no memory. */
-static bool
-make_block(ValueReader *reader, Size at_least)
+static inline Size
+entry_size(Size size)
 {
-	ValueTable *table = reader->table;
-	Size size = Max(TYPEALIGN(8, Min(BLOCK_SIZE, table->limit / BLOCKS_PER_LIMIT)), at_least);
-	ValueBlock *block = take_memory(table, offsetof(ValueBlock, entries) + size);
+	return TYPEALIGN(8, offsetof(ValueEntry, bytes) + size);
+}
+
+/* Makes a block with room for so many bytes; false: there is no memory. */
+static bool
+make_block(ValueTable *table, Size size, ValueBlock **block)
+{
+	ValueBlock *made = take_memory(table, offsetof(ValueBlock, entries) + size);
 	uint64 before;
 
-	if (block == NULL)
+	if (made == NULL)
 		return false;
-	block->size = size;
-	pg_atomic_init_u64(&block->used, 0);
+	made->size = size;
+	pg_atomic_init_u64(&made->used, 0);
 	before = pg_atomic_read_u64(&table->blocks);
 	do
-		block->next = (ValueBlock *) (uintptr_t) before;
-	while (!pg_atomic_compare_exchange_u64(&table->blocks, &before, (uint64) (uintptr_t) block));
-	reader->block = block;
+		made->next = (ValueBlock *) (uintptr_t) before;
+	while (!pg_atomic_compare_exchange_u64(&table->blocks, &before, (uint64) (uintptr_t) made));
+	*block = made;
 	return true;
 }
 
-/* Writes an entry that no process sees yet; NULL: there is no memory. */
-static ValueEntry *
-write_entry(ValueReader *reader, const char *bytes, Size size, Size entry_size)
+static inline bool
+block_has_room(ValueBlock *block, Size size)
 {
-	ValueEntry *entry;
+	return block != NULL && block->size - pg_atomic_read_u64(&block->used) >= size;
+}
 
-	if (size > MaxAllocSize - VARHDRSZ)
-		return NULL;
-	if ((reader->block == NULL ||
-		 reader->block->size - pg_atomic_read_u64(&reader->block->used) < entry_size) &&
-		!make_block(reader, entry_size))
-		return NULL;
-	entry = (ValueEntry *) (reader->block->entries + pg_atomic_read_u64(&reader->block->used));
-	SET_VARSIZE(&entry->header, size + VARHDRSZ);
-	memcpy(entry->bytes, bytes, size);
-	return entry;
+/* A block with room for an entry of that size; NULL: there is no memory. */
+static ValueBlock *
+block_for(ValueReader *reader, Size size, bool is_late)
+{
+	ValueTable *table = reader->table;
+
+	if (block_has_room(reader->block, size) ||
+		make_block(table, Max(TYPEALIGN(8, Min(BLOCK_SIZE, table->limit / BLOCKS_PER_LIMIT)), size),
+				   &reader->block))
+		return reader->block;
+	pg_atomic_write_u32(&table->full, 1);
+	return is_late && block_has_room(reader->reserve, size) ? reader->reserve : NULL;
 }
 
 /* Adds a value that is not there.  The slot is free, unless another process was faster. */
 static pg_noinline uint32
-add(ValueReader *reader, pg_atomic_uint64 *slot, uint64 hash, const char *bytes, Size size)
+add(ValueReader *reader, pg_atomic_uint64 *slot, uint64 hash, const char *bytes, Size size, bool is_late)
 {
 	ValueTable *table = reader->table;
-	Size entry_size = TYPEALIGN(8, offsetof(ValueEntry, bytes) + size);
+	ValueBlock *block;
 	ValueEntry *entry;
 	uint64 free_slot = 0;
+	uint64 used;
 
-	if (pg_atomic_read_u32(&table->full) != 0 || value_table_codes(table) >= VALUE_NONE / 2)
-		return VALUE_NONE;
-	entry = write_entry(reader, bytes, size, entry_size);
-	if (entry == NULL)
-	{
+	if (value_table_codes(table) >= VALUE_NONE / 2)
 		pg_atomic_write_u32(&table->full, 1);
+	if ((pg_atomic_read_u32(&table->full) != 0 && !is_late) || size > MaxAllocSize - VARHDRSZ)
 		return VALUE_NONE;
-	}
+	block = block_for(reader, entry_size(size), is_late);
+	if (block == NULL)
+		return VALUE_NONE;
+	used = pg_atomic_read_u64(&block->used);
+	entry = (ValueEntry *) (block->entries + used);
+	SET_VARSIZE(&entry->header, size + VARHDRSZ);
+	memcpy(entry->bytes, bytes, size);
 	entry->code = pg_atomic_fetch_add_u32(&table->ncodes, 1);
 	pg_write_barrier();
-	pg_atomic_write_u64(&reader->block->used, pg_atomic_read_u64(&reader->block->used) + entry_size);
+	pg_atomic_write_u64(&block->used, used + entry_size(size));
 	pg_write_barrier();
 	(void) pg_atomic_compare_exchange_u64(slot, &free_slot,
 										  (uint64) (uintptr_t) entry | hash >> ADDRESS_BITS << ADDRESS_BITS);
@@ -301,59 +316,113 @@ add(ValueReader *reader, pg_atomic_uint64 *slot, uint64 hash, const char *bytes,
 	return entry->code;
 }
 
-/* The value's hash, which may be known. */
-static inline uint64
-known_hash(ValueReader *reader, const char *bytes, Size size)
+/* is_late: a full table has room for it nevertheless. */
+static inline uint32
+find_or_add(ValueReader *reader, const char *bytes, Size size, uint64 hash, bool is_late)
 {
-	for (int i = 0; i < VALUES_AHEAD; i++)
+	ValueTable *table = reader->table;
+
+	for (;;)
 	{
-		if (reader->ahead[i].bytes == bytes)
-		{
-			reader->ahead[i].bytes = NULL;
-			return reader->ahead[i].hash;
-		}
-	}
-	return hash_value(bytes, size);
-}
+		ValueSlots *slots = (ValueSlots *) (uintptr_t) pg_atomic_read_u64(&table->slots);
+		pg_atomic_uint64 *slot = NULL;
+		uint32 code = find(slots, hash, bytes, size, &slot);
 
-void
-value_table_look_ahead(ValueReader *reader, const char *bytes, Size size)
-{
-	const ValueSlots *slots = (const ValueSlots *) (uintptr_t) pg_atomic_read_u64(&reader->table->slots);
-	uint32 last = (reader->nahead - 1) % VALUES_AHEAD;
-	uint32 now = reader->nahead++ % VALUES_AHEAD;
-	uint64 hash = hash_value(bytes, size);
-
-	reader->ahead[now].bytes = bytes;
-	reader->ahead[now].hash = hash;
-	__builtin_prefetch(&slots->slot[hash & slots->mask]);
-	if (reader->ahead[last].bytes != NULL)
-	{
-		uint64 word =
-			pg_atomic_read_u64((pg_atomic_uint64 *) &slots->slot[reader->ahead[last].hash & slots->mask]);
-
-		__builtin_prefetch(slot_entry(word));
-		__builtin_prefetch((const char *) slot_entry(word) + PG_CACHE_LINE_SIZE / 2);
+		if (likely(code != VALUE_NONE))
+			return code;
+		if (value_table_codes(table) > slots->mask / 2 && !make_room(table, slots) && !is_late)
+			return VALUE_NONE;
+		if ((uint64) (uintptr_t) slots == pg_atomic_read_u64(&table->slots))
+			return add(reader, slot, hash, bytes, size, is_late);
 	}
 }
 
 uint32
 value_table_code(ValueReader *reader, const char *bytes, Size size)
 {
-	ValueTable *table = reader->table;
-	ValueSlots *slots = (ValueSlots *) (uintptr_t) pg_atomic_read_u64(&table->slots);
-	uint64 hash = known_hash(reader, bytes, size);
-	pg_atomic_uint64 *slot = NULL;
-	uint32 code = find(slots, hash, bytes, size, &slot);
-
-	if (likely(code != VALUE_NONE))
-		return code;
-	if (value_table_codes(table) > slots->mask / 2 && !make_room(table, slots))
-		return VALUE_NONE;
-	if ((uint64) (uintptr_t) slots != pg_atomic_read_u64(&table->slots))
-		return value_table_code(reader, bytes, size);
-	return add(reader, slot, hash, bytes, size);
+	return find_or_add(reader, bytes, size, hash_value(bytes, size), false);
 }
+
+/* ---------------------------------------------------------------- values that wait */
+
+bool
+value_table_allow_late(ValueReader *reader)
+{
+	ValueBlock *block = NULL;
+
+	if (!make_block(reader->table, VALUES_LATE * entry_size(VALUE_LATE_MAX), &block))
+		return false;
+	reader->reserve = block;
+	return true;
+}
+
+static inline LateValue *
+late_value(ValueReader *reader, uint32 number)
+{
+	return &reader->late[number % VALUES_LATE];
+}
+
+/* Gives its code to the value that has waited longest. */
+static inline bool
+find_late(ValueReader *reader)
+{
+	LateValue *late = late_value(reader, reader->nfound++);
+
+	if (late->place != NULL)
+		sort_key_store32(late->place, find_or_add(reader, late->bytes, late->size, late->hash, true));
+	return pg_atomic_read_u32(&reader->table->full) == 0;
+}
+
+/* Fetches the entry that the value's slot has. */
+static inline void
+fetch_entry(const ValueSlots *slots, const LateValue *late)
+{
+	uint64 word = pg_atomic_read_u64((pg_atomic_uint64 *) &slots->slot[late->hash & slots->mask]);
+
+	__builtin_prefetch(slot_entry(word));
+	__builtin_prefetch((const char *) slot_entry(word) + PG_CACHE_LINE_SIZE / 2);
+}
+
+/* A value whose row came to nothing has no place. */
+static inline bool
+has_no_place(ValueReader *reader)
+{
+	return reader->nfound != reader->nlate && late_value(reader, reader->nlate - 1)->place == NULL;
+}
+
+bool
+value_table_code_late(ValueReader *reader, const char *bytes, Size size)
+{
+	const ValueSlots *slots = (const ValueSlots *) (uintptr_t) pg_atomic_read_u64(&reader->table->slots);
+	LateValue *late;
+	bool has_room = true;
+
+	if (unlikely(has_no_place(reader)))
+		reader->nlate--;
+	if (reader->nlate - reader->nfound == VALUES_LATE)
+		has_room = find_late(reader);
+	late = late_value(reader, reader->nlate++);
+	late->place = NULL;
+	late->size = size;
+	late->hash = hash_value(bytes, size);
+	memcpy(late->bytes, bytes, size);
+	__builtin_prefetch(&slots->slot[late->hash & slots->mask]);
+	if (reader->nlate - reader->nfound > VALUES_LATE / 2)
+		fetch_entry(slots, late_value(reader, reader->nlate - 1 - VALUES_LATE / 2));
+	return has_room;
+}
+
+bool
+value_table_settle(ValueReader *reader)
+{
+	bool has_room = true;
+
+	while (reader->nfound != reader->nlate && late_value(reader, reader->nfound)->place != NULL)
+		has_room = find_late(reader) && has_room;
+	return has_room;
+}
+
+/* ---------------------------------------------------------------- all of them */
 
 void
 value_table_visit(ValueTable *table, void (*visit)(const ValueEntry *entry, void *arg), void *arg)
@@ -370,7 +439,7 @@ value_table_visit(ValueTable *table, void (*visit)(const ValueEntry *entry, void
 			const ValueEntry *entry = (const ValueEntry *) (block->entries + at);
 
 			visit(entry, arg);
-			at += TYPEALIGN(8, offsetof(ValueEntry, bytes) + VARSIZE_4B(&entry->header) - VARHDRSZ);
+			at += entry_size(VARSIZE_4B(&entry->header) - VARHDRSZ);
 			CHECK_FOR_INTERRUPTS();
 		}
 	}

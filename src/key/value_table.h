@@ -62,21 +62,32 @@ struct ValueTable
 	pg_atomic_uint32 full;	  /* 1: it takes no more values */
 };
 
-/* Values that are fetched into the caches before they are looked up; a power of 2. */
-#define VALUES_AHEAD 4
+/*
+ * Values that wait until what looks them up is in the caches; a power of 2.  Longer values than this do not
+ * wait.
+ */
+#define VALUES_LATE 8
+#define VALUE_LATE_MAX 208
+
+/* A value that waits, and the place for its code; NULL: not known yet. */
+typedef struct LateValue
+{
+	uint8 *place;
+	uint64 hash;
+	uint32 size;
+	char bytes[VALUE_LATE_MAX];
+} LateValue;
 
 /* What one process needs to look values up in a table. */
 typedef struct ValueReader
 {
 	ValueTable *table;
-	ValueBlock *block; /* the one that this process fills; NULL: none yet */
-	uint64 added;	   /* number of values that this process has added */
-	struct
-	{
-		const char *bytes;
-		uint64 hash;
-	} ahead[VALUES_AHEAD]; /* values that come soon, and their hashes */
-	uint32 nahead;
+	ValueBlock *block;	 /* the one that this process fills; NULL: none yet */
+	ValueBlock *reserve; /* has room for the values that wait when the table is full; NULL: no value waits */
+	uint64 added;		 /* number of values that this process has added */
+	uint32 nlate;		 /* number of values that have waited, or wait still */
+	uint32 nfound;		 /* of these do not wait any more */
+	LateValue late[VALUES_LATE];
 } ValueReader;
 
 /*
@@ -88,11 +99,29 @@ extern bool value_table_init(ValueTable *table, Arena *arena, Size limit, double
 /* Returns the code of a value; VALUE_NONE: the table has no room for it. */
 extern uint32 value_table_code(ValueReader *reader, const char *bytes, Size size);
 
+/* Lets values wait in this process.  False: there is no memory. */
+extern bool value_table_allow_late(ValueReader *reader);
+
 /*
- * A value that will be looked up soon, while its bytes stay where they are: fetches the value's slot into the
- * caches, and the entry of the value before it.
+ * Lets a value wait, of at most VALUE_LATE_MAX bytes, while its slot is fetched into the caches, and then its
+ * entry.  The value that has waited longest gets its code.  False: the table is full.
  */
-extern void value_table_look_ahead(ValueReader *reader, const char *bytes, Size size);
+extern bool value_table_code_late(ValueReader *reader, const char *bytes, Size size);
+
+/* If the value that came last has no place, its code is to be written there. */
+static inline void
+value_table_place(ValueReader *reader, uint8 *place)
+{
+	LateValue *last = &reader->late[(reader->nlate - 1) % VALUES_LATE];
+
+	if (reader->nfound != reader->nlate && last->place == NULL)
+		last->place = place;
+}
+
+/*
+ * Gives their codes to all values that wait and have a place.  False: as above; they have codes all the same.
+ */
+extern bool value_table_settle(ValueReader *reader);
 
 /* Returns the number of codes so far. */
 static inline uint32

@@ -117,6 +117,25 @@ find_column(const PathKey *pathkey, const Path *input, SortColumnSpec *column)
 	return found;
 }
 
+/* Does this path make the values of its rows?  A scan of all columns returns them as they are stored. */
+static bool
+is_formed(const Path *input)
+{
+	const Path *scan = path_below_projection(input);
+	List *columns = input->pathtarget->exprs;
+
+	if (scan->pathtype != T_SeqScan || list_length(columns) != scan->parent->max_attr)
+		return true;
+	for (int i = 0; i < list_length(columns); i++)
+	{
+		const Var *column = list_nth(columns, i);
+
+		if (!IsA(column, Var) || column->varattno != i + 1)
+			return true;
+	}
+	return false;
+}
+
 /* What is known of the sort, whoever does it.  False: no GpuSort can do it. */
 static bool
 describe_sort(const SortToOffer *sort, SortShape *shape)
@@ -140,6 +159,7 @@ describe_sort(const SortToOffer *sort, SortShape *shape)
 	shape_set_rows(shape, list_length(target->exprs), columns, &stats[0],
 				   path_below_projection(sort->input)->pathtype == T_SeqScan);
 	shape->wanted = sort->wanted;
+	shape->formed = is_formed(sort->input);
 	shape->rows_of_group = sort->group_columns > 0 ? 1 : 0;
 	shape->group_columns = sort->group_columns;
 	shape->device_memory = device_memory_of_sort();

@@ -356,6 +356,8 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 
 	count_put(shape, rows, counts->first);
 	counts->first[COST_PG_HEAP_BYTE] += bytes_beyond_cache(rows * tuple_bytes(shape));
+	if (shape->formed && !shape->single_column)
+		counts->first[COST_PG_HEAP_FORM] += rows;
 	count_whole_comparisons(shape, 0, 0, rows, counts->first);
 	if (has_whole_first(shape) || shape->keys[0].class == KEY_MADE)
 		count_whole_comparisons(shape, 0, 0, in_heap, counts->first);

@@ -369,6 +369,7 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	shape_set_rows(shape, list_length(sort->lefttree->targetlist), columns, &stats[0],
 				   IsA(sort->lefttree, SeqScan));
 	shape->wanted = rows_wanted_of_plan(ancestors);
+	shape->formed = !IsA(sort->lefttree, SeqScan);
 	set_groups(shape, stmt, sort, ancestors);
 	shape->beside = parallel_processes(stmt, sort, ancestors);
 	if (sort_plan_is_gpusort(sort))

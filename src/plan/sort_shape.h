@@ -52,6 +52,7 @@ typedef struct SortShape
 	double wanted;		/* the most rows that are wanted; -1: all */
 	int width;			/* bytes of a row's columns */
 	bool single_column; /* the sort column is the only one */
+	bool formed;		/* are rows formed from values, not copied as a table has them? */
 	RowOrder order;		/* order of the input rows */
 	double correlation; /* correlation of the first column with the order of its table */
 	/* bytes of the table from which an index scan fetches the rows; 0: not more than the rows */
