@@ -22,7 +22,7 @@ $$;
 -- Builds an index with codes in every way: by one process it must be PostgreSQL's item by item, of the same bytes; by several amcheck looks at it.
 -- In the quick run two or three of the five ways in turn.
 CREATE SEQUENCE ic_checks;
-CREATE FUNCTION check_coded(definition text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION check_coded(definition text, kind text DEFAULT '', table_name text DEFAULT 'ic_rows') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	number bigint := nextval('ic_checks');
 	ways text[] := '{{on,0,64MB},{on,0,1MB},{on,2,200MB},{on,2,2MB},{auto,2,64MB}}';
@@ -32,7 +32,7 @@ DECLARE
 	expected_size bigint;
 BEGIN
 	PERFORM set_config('gpusort.create_index', 'off', true), set_config('max_parallel_maintenance_workers', '0', true), set_config('maintenance_work_mem', '64MB', true);
-	EXECUTE format('CREATE %s INDEX ic_index ON ic_rows %s', kind, definition);
+	EXECUTE format('CREATE %s INDEX ic_index ON %I %s', kind, table_name, definition);
 	expected := ic_content('ic_index');
 	expected_size := pg_relation_size('ic_index');
 	DROP INDEX ic_index;
@@ -42,10 +42,11 @@ BEGIN
 	END IF;
 	FOREACH way SLICE 1 IN ARRAY ways LOOP
 		PERFORM set_config('gpusort.dictionary', way[1], true), set_config('max_parallel_maintenance_workers', way[2], true), set_config('maintenance_work_mem', way[3], true);
-		EXECUTE format('CREATE %s INDEX ic_index ON ic_rows %s', kind, definition);
+		EXECUTE format('CREATE %s INDEX ic_index ON %I %s', kind, table_name, definition);
 		IF way[2] <> '0' THEN
 			PERFORM bt_index_parent_check('ic_index', true, true);
 		ELSIF ic_content('ic_index') <> expected THEN
+			DROP INDEX ic_index;
 			RETURN format('%s: not what PostgreSQL builds', way);
 		END IF;
 		IF abs(pg_relation_size('ic_index') - expected_size) > 0.01 * expected_size + 8192 * coalesce(current_setting('tests.unused_blocks', true)::bigint, 0) THEN
@@ -95,6 +96,15 @@ SELECT definition, check_coded(definition) FROM unnest(ARRAY['(name, few COLLATE
 	'(few text_pattern_ops, id)', '(few COLLATE "C") WITH (deduplicate_items = off)', '(stairs COLLATE "C") WITH (fillfactor = 40)', '(few COLLATE ic_libc) WHERE small > 3']) AS definition;
 SELECT definition, check_coded(definition, 'UNIQUE') FROM unnest(ARRAY['(few COLLATE "C", id)', '(id, few COLLATE ic_libc)', '(different COLLATE "C")', '(cased COLLATE ic_alike, id DESC)']) AS definition;
 
+-- Runs, in each of which a rank may mean another value.
+CREATE TABLE ic_many AS SELECT i AS id, CASE WHEN i < 40000 THEN 'm' ELSE chr(97 + i % 26) END AS letter, CASE WHEN i % 7 > 0 THEN 'v' || (noise(i) & 63) END AS few,
+	('v' || (noise(i) & 63))::char(9) AS padded, CASE WHEN i < 45000 THEN 'n' || i % 100 ELSE md5(i::text) END AS different_last FROM generate_series(1, 60000) AS i;
+ALTER TABLE ic_many SET (parallel_workers = 2);
+ANALYZE ic_many;
+SELECT definition, check_coded(definition, '', 'ic_many') FROM unnest(ARRAY['(letter COLLATE ic_libc)', '(letter COLLATE ic_libc DESC, few COLLATE "en-x-icu")', '(few COLLATE "en-x-icu" NULLS FIRST)', '(few COLLATE "C")', '(few COLLATE "C" DESC)',
+	'(padded COLLATE "C")', '(padded COLLATE ic_libc)', '(padded COLLATE "C" DESC, letter COLLATE "C")', '(different_last COLLATE "C")', '(different_last COLLATE ic_libc)', '(different_last COLLATE "en-x-icu")', '(few COLLATE "C") INCLUDE (id)']) AS definition;
+SELECT definition, check_coded(definition, 'UNIQUE', 'ic_many') FROM unnest(ARRAY['(letter COLLATE ic_libc, id)', '(few COLLATE "C", id)']) AS definition;
+
 -- Duplicates are found; dead rows are none.
 \set SHOW_CONTEXT never
 SET gpusort.dictionary = on;
@@ -143,5 +153,5 @@ CREATE UNIQUE INDEX ic_unique ON ic_fits (t COLLATE "C", id);
 SET gpusort.dictionary = off;
 CREATE INDEX ic_off ON ic_fits (t COLLATE "C");
 SET client_min_messages = warning;
-DROP TABLE ic_rows, ic_twice, ic_fits;
+DROP TABLE ic_rows, ic_many, ic_twice, ic_fits;
 DROP SEQUENCE ic_checks;

@@ -168,7 +168,7 @@ feed_tuples(IndexBuild *build)
 static void
 report_spill(const IndexBuild *build, const SorterStats *stats)
 {
-	const SortKey *coded = build->load.sorter->coded;
+	const SortKey *coded = stats->coding_ended ? NULL : build->load.sorter->coded;
 	Size needed = stats->bytes + sorted_rows_memory(coded != NULL ? coded : build->load.key, stats->rows);
 	int megabytes;
 

@@ -134,6 +134,18 @@ create_single(const SortKeyColumn *col)
 	return key;
 }
 
+/* Has a column strings of whose blanks at the end a key has nothing? */
+static bool
+has_blanks(const SortKey *plain)
+{
+	for (int i = 0; i < plain->ncols; i++)
+	{
+		if (plain->cols[i].kind == SORT_KEY_BPCHAR)
+			return true;
+	}
+	return false;
+}
+
 SortKey *
 sort_key_create_coded(SortKey *plain, SortKeyTables *tables)
 {
@@ -174,7 +186,7 @@ sort_key_create_coded(SortKey *plain, SortKeyTables *tables)
 	key->policy = (SortKeyPolicy){.index_rows = plain->policy.index_rows};
 	if (key->policy.index_rows != NULL)
 		key->policy.rows = key_row_create_coded(key, plain, key->policy.index_rows);
-	coding->plain_tells = key->policy.rows != NULL && plain->policy.alone;
+	coding->plain_tells = key->policy.rows != NULL && plain->policy.alone && !has_blanks(plain);
 	memset(&key->builder, 0, sizeof(key->builder));
 	return key;
 }

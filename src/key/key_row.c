@@ -366,7 +366,7 @@ key_row_create_index(const SortKey *key, TupleDesc desc)
 static bool
 is_told_by_rank(const SortKeyColumn *plain)
 {
-	if (plain->kind != SORT_KEY_NAME && plain->kind != SORT_KEY_TEXT)
+	if (plain->kind != SORT_KEY_NAME && plain->kind != SORT_KEY_TEXT && plain->kind != SORT_KEY_BPCHAR)
 		return false;
 	return !OidIsValid(plain->collation) || get_collation_isdeterministic(plain->collation);
 }
@@ -382,6 +382,17 @@ key_row_possible_coded(const SortKey *plain, uint32 coded)
 			return false;
 	}
 	return true;
+}
+
+/* The same of a column of the row.  Strings of char(n) have all their blanks. */
+static bool
+is_told_by_code(const SortKeyColumn *plain, Form_pg_attribute att)
+{
+	if (!is_told_by_rank(plain))
+		return false;
+	if (plain->kind == SORT_KEY_BPCHAR && att->atttypmod < VARHDRSZ)
+		return false;
+	return plain->kind == SORT_KEY_NAME || has_short_headers(att);
 }
 
 KeyRow *
@@ -403,8 +414,7 @@ key_row_create_coded(const SortKey *coded, const SortKey *plain, TupleDesc desc)
 		column->is_coded = coded->cols[i].kind == SORT_KEY_CODE;
 		if (!column->is_coded && !find_column(coded, desc, i, column))
 			return NULL;
-		if (column->is_coded && (!is_told_by_rank(&plain->cols[i]) ||
-								 (plain->cols[i].kind != SORT_KEY_NAME && !has_short_headers(att))))
+		if (column->is_coded && !is_told_by_code(&plain->cols[i], att))
 			return NULL;
 		if (column->is_coded)
 		{
@@ -522,8 +532,8 @@ tells_value(const KeyRowColumn *column, Datum datum)
 		return true;
 	if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value) || VARSIZE_ANY(value) > STRING_MAX)
 		return false;
-	/* blanks at the end are not in the key */
-	return column->kind != SORT_KEY_BPCHAR || VARSIZE_ANY_EXHDR(value) == 0 ||
+	/* blanks at the end are not in the key, but in the value that has the code */
+	return column->is_coded || column->kind != SORT_KEY_BPCHAR || VARSIZE_ANY_EXHDR(value) == 0 ||
 		   VARDATA_ANY(value)[VARSIZE_ANY_EXHDR(value) - 1] != ' ';
 }
 
