@@ -101,13 +101,27 @@ CREATE TABLE ic_many AS SELECT i AS id, CASE WHEN i < 40000 THEN 'm' ELSE chr(97
 	('v' || (noise(i) & 63))::char(9) AS padded, CASE WHEN i < 45000 THEN 'n' || i % 100 ELSE md5(i::text) END AS different_last FROM generate_series(1, 60000) AS i;
 ALTER TABLE ic_many SET (parallel_workers = 2);
 ANALYZE ic_many;
+-- Images of strings in the wrong order are put right.
+SET gpusort.spoiled_images = 2;
+SELECT definition, check_coded(definition, '', 'ic_many') FROM unnest(ARRAY['(few COLLATE ic_libc)', '(few COLLATE ic_libc DESC)', '(padded COLLATE ic_libc, letter COLLATE "C")', '(few COLLATE ic_libc) INCLUDE (id)', '(different_last COLLATE ic_libc)']) AS definition;
+RESET gpusort.spoiled_images;
 SELECT definition, check_coded(definition, '', 'ic_many') FROM unnest(ARRAY['(letter COLLATE ic_libc)', '(letter COLLATE ic_libc DESC, few COLLATE "en-x-icu")', '(few COLLATE "en-x-icu" NULLS FIRST)', '(few COLLATE "C")', '(few COLLATE "C" DESC)',
 	'(padded COLLATE "C")', '(padded COLLATE ic_libc)', '(padded COLLATE "C" DESC, letter COLLATE "C")', '(different_last COLLATE "C")', '(different_last COLLATE ic_libc)', '(different_last COLLATE "en-x-icu")', '(few COLLATE "C") INCLUDE (id)']) AS definition;
 SELECT definition, check_coded(definition, 'UNIQUE', 'ic_many') FROM unnest(ARRAY['(letter COLLATE ic_libc, id)', '(few COLLATE "C", id)']) AS definition;
 
+-- By more processes, of which some find no room in the memory of all, in the build with low thresholds.
+ALTER TABLE ic_many SET (parallel_workers = 5);
+SET max_parallel_maintenance_workers = 5;
+SET maintenance_work_mem = '64MB';
+SET gpusort.dictionary = on;
+CREATE INDEX ic_many_c ON ic_many (few COLLATE "C", padded COLLATE "C");
+CREATE UNIQUE INDEX ic_many_libc ON ic_many (letter COLLATE ic_libc DESC, id);
+CREATE INDEX ic_many_different ON ic_many (different_last COLLATE "en-x-icu");
+SELECT bt_index_parent_check(i, true, true) FROM unnest(ARRAY['ic_many_c', 'ic_many_libc', 'ic_many_different']::regclass[]) AS i;
+RESET max_parallel_maintenance_workers;
+
 -- Duplicates are found; dead rows are none.
 \set SHOW_CONTEXT never
-SET gpusort.dictionary = on;
 CREATE TABLE ic_twice AS SELECT 'v' || i % 200 AS t, i / 200 AS n FROM generate_series(1, 12000) AS i;
 ALTER TABLE ic_twice SET (parallel_workers = 2);
 CREATE FUNCTION ic_violation(workers int, memory text) RETURNS text LANGUAGE plpgsql AS $$
