@@ -21,7 +21,10 @@
 
 /*
  * Values that come so often on average get codes: those of keys that guess the order, and others.  Short
- * strings that compare as bytes cost little without.
+ * strings that compare as bytes cost little without.  Processor time of builds by one process, 2 million
+ * rows, 2026-11-30, with codes as a part of that without: strings of 55 bytes in C that come 8 times 0.92, 16
+ * times 0.83; of 10 bytes 8 times 1.27, 32 times 0.93; ICU, 55 bytes, 4 times 1.0; en_US.UTF-8, 10 bytes, 8
+ * times 0.78.
  */
 #define TIMES_GUESSED 4
 #define TIMES 8
