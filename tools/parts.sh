@@ -229,7 +229,7 @@ run_regression_tests() {
 # Tests that notice with low thresholds what they don't otherwise, and in the whole run the others of orders,
 # of memory and of indexes.
 tight_tests() {
-	echo types_text few_rows parallel index_builds index_statements index_spill
+	echo types_text few_rows parallel index_builds index_statements index_spill index_codes
 	! runs_all || echo dictionary memory types_fixed types_variable types_seams bounds columns text_icu_ascii elsewhere cursors rescan
 }
 

@@ -92,8 +92,11 @@
  * expected, of usual length.  What ranks the values takes twice as much in each process that writes runs.
  */
 #define VALUES_SHARE 6
-#define VALUES_MEMORY_MIN ((Size) 4 * 1024 * 1024)
-#define VALUE_MEMORY 768
+#define VALUES_MEMORY_MIN ((Size) 3 * 512 * 1024)
+#define VALUE_MEMORY 256
+
+/* Times that the memory of a table is set aside: for the table, and for what ranks its values. */
+#define VALUES_MEMORY_TIMES(processes) (1 + 2 * (processes))
 
 /* ---------------------------------------------------------------- runs */
 

@@ -11,6 +11,7 @@
 
 #include "access/parallel.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
 #include "base/limits.h"
 #include "base/wait_events.h"
@@ -39,6 +40,14 @@ memory_left(Size memory, Size taken)
 	return Max(memory, taken + Min(memory, SORT_MEMORY_MIN)) - taken;
 }
 
+Size
+sort_values_memory(Size limit, double values, int ncolumns, int processes)
+{
+	Size of_column = VALUES_MEMORY_MIN + (Size) values * VALUE_MEMORY;
+
+	return Min(limit / VALUES_SHARE, ncolumns * VALUES_MEMORY_TIMES(processes) * of_column);
+}
+
 void
 sort_request_set_filters_aside(SortRequest *request)
 {
@@ -48,8 +57,8 @@ sort_request_set_filters_aside(SortRequest *request)
 	if (request->rows.first.n > 0)
 		request->memory.groups = Min(request->memory.limit / GROUP_TABLE_SHARE, GROUP_TABLE_MAX);
 	if (request->rows.coded != 0)
-		request->memory.values = Min(request->memory.limit / VALUES_SHARE,
-									 VALUES_MEMORY_MIN + (Size) request->expected.values * VALUE_MEMORY);
+		request->memory.values = sort_values_memory(request->memory.limit, request->expected.values,
+													pg_popcount32(request->rows.coded), processes);
 	filters += request->memory.groups + request->memory.values;
 	request->memory.limit = memory_left(request->memory.limit, filters);
 	request->memory.of_each = memory_left(request->memory.of_each, filters / processes);
@@ -146,10 +155,12 @@ sort_share_create_coded(SortShare *share, const SortRequest *request)
 	if (request->rows.coded == 0)
 		return NULL;
 	tables = sort_key_tables_create(request->rows.coded, share != NULL ? &share->arena : NULL,
-									request->memory.values / (1 + 2 * request->processes.n),
-									request->expected.values, request->expected.rows / request->processes.n);
+									request->memory.values / VALUES_MEMORY_TIMES(request->processes.n),
+									request->expected.times > 0 ? 0 : request->expected.values,
+									request->expected.rows / request->processes.n);
 	if (tables == NULL)
 		return NULL;
+	tables->times = Max(tables->times, request->expected.times);
 	if (share != NULL)
 		share->tables = tables;
 	return sort_key_create_coded((SortKey *) request->key, tables);

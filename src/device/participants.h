@@ -110,6 +110,9 @@ sort_team_add_lone(SortTeam *team)
  */
 extern void sort_request_set_filters_aside(SortRequest *request);
 
+/* Returns what is set aside of this limit for tables of this number of values in each of ncolumns columns. */
+extern Size sort_values_memory(Size limit, double values, int ncolumns, int processes);
+
 /* Makes an arena for the sort (arena_create); the device's own struct begins with a SortShare. */
 extern SortShare *sort_share_create(Size size, Size header_size, int processes);
 

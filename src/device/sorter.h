@@ -147,7 +147,9 @@ typedef struct SortRequest
 		double row_bytes; /* bytes of one row, without its key */
 		double key_bytes; /* bytes of one key */
 		double values;	  /* different values of a coded column */
-		double cpu_ms;	  /* milliseconds that the cpu device is expected to take */
+		/* codes do not pay if values come less often on average, and `values` is a guess; 0: neither */
+		double times;
+		double cpu_ms; /* milliseconds that the cpu device is expected to take */
 		/* a sample of the keys, in order, to split the rows by; NULL: the rows are not split */
 		const struct KeySample *sample;
 	} expected;

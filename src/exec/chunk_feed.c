@@ -326,6 +326,15 @@ put_again(SortFeed *feed, const uint8 *key, Size size, const MinimalTuple row)
 		elog(ERROR, "gpusort: a row that was fed again finds no room");
 }
 
+/* The row of a chunk's entry whose key has codes. */
+static inline StoredRow
+coded_row(SortFeed *feed, const Chunk *chunk, const char *entry)
+{
+	if (!chunk_has_rows(chunk))
+		return coded_values_row(feed->values, (const uint8 *) entry);
+	return (StoredRow) (chunk->base + *(const uint64 *) (entry + chunk->key_width));
+}
+
 static void
 feed_again(Chunk *chunk, void *arg)
 {
@@ -339,8 +348,7 @@ feed_again(Chunk *chunk, void *arg)
 		Size size;
 		const uint8 *key = coded_values_plain_key(feed->values, (const uint8 *) entry, &size);
 
-		put_again(feed, key, size,
-				  (MinimalTuple) (chunk->base + *(const uint64 *) (entry + chunk->key_width)));
+		put_again(feed, key, size, coded_row(feed, chunk, entry));
 		if (i % PROGRESS_ROWS == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -410,11 +418,26 @@ put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_r
 	if (coding_ends(feed))
 	{
 		end_coding(feed);
+		if (feed->coded_key->policy.alone)
+			return false; /* the row may be needed now */
 		key = encode_key(feed->key, slot, in_page, fixed, &size);
 		if (key == NULL)
 			return false;
 	}
 	return leave_out(feed, key, size) || put_wanted(feed, key, size, slot, in_page, has_row);
+}
+
+SortKey *
+sort_feed_key(const SortFeed *feed)
+{
+	return feed->key;
+}
+
+void
+sort_feed_end_coding(SortFeed *feed)
+{
+	if (feed->coding != NULL)
+		end_coding(feed);
 }
 
 bool

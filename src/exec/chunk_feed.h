@@ -27,6 +27,16 @@ extern SortFeed *sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, c
  */
 extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot, bool has_row);
 
+/*
+ * Returns the key that rows have now: the coded one, until coding ends.  If that tells rows which the plain
+ * key does not, coding may end in sort_feed_put before the row is put; then that returns false, and the row
+ * must be put again.
+ */
+extern SortKey *sort_feed_key(const SortFeed *feed);
+
+/* Ends coding, if it has not ended: a row comes that a key with codes does not tell. */
+extern void sort_feed_end_coding(SortFeed *feed);
+
 /* Gives the last chunks to the device, unless the device has failed, and releases all memory of the feed. */
 extern void sort_feed_end(SortFeed *feed);
 

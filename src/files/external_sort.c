@@ -227,11 +227,11 @@ keys_are_better_made(ExternalSort *external, SortedRows *sorted, const ValueRank
 	return keys <= rows * LARGE_KEY_TIMES;
 }
 
-/* Keys alone are written where rows are made of them, but those of ICU, which are larger than the rows. */
+/* Keys alone are written where they tell the rows, but those of ICU, which are larger than the rows. */
 static RunContent
 choose_content(ExternalSort *external, SortedRows *sorted, const ValueRanks *ranks)
 {
-	if (sorted->rows != NULL && !external->key->uses_icu)
+	if (external->key->policy.alone && !external->key->uses_icu)
 		return RUN_KEYS;
 	return external->row_keys != NULL && keys_are_better_made(external, sorted, ranks) ? RUN_ROWS
 																					   : RUN_KEYS_AND_ROWS;
@@ -264,6 +264,8 @@ write_rows(ExternalSort *external, SortedRows *sorted, Run *run)
 static void
 write_ranked(SortedRows *sorted, const ValueRanks *ranks, Run *run)
 {
+	bool keeps_row = run->format.content != RUN_KEYS || !ranks->key->coding->plain_tells;
+
 	for (uint64 i = 0; i < sorted->nrows; i++)
 	{
 		StoredRow row;
@@ -273,14 +275,14 @@ write_ranked(SortedRows *sorted, const ValueRanks *ranks, Run *run)
 		if (i % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		sorted_rows_prefetch(sorted, i, 1);
-		row = (StoredRow) sorted_rows_address(sorted, i);
-		if (run->format.content == RUN_ROWS)
+		row = sorted_rows_row(sorted, i);
+		if (run->format.content == RUN_ROWS && !run_notes_next(run))
 		{
 			run_write_row(run, row);
 			continue;
 		}
 		key = value_ranks_plain_key(ranks, sorted, i, &size);
-		run_write_variable(run, key, size, row);
+		run_write_variable(run, key, size, keeps_row ? row : NULL);
 	}
 }
 

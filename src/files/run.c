@@ -274,7 +274,7 @@ run_write_fixed(Run *run, const uint64 *key, StoredRow row)
 	uint8 front[FRONT_SIZE_MAX];
 	uint8 *end;
 
-	if (unlikely(run->bytes >= run->next_milestone))
+	if (unlikely(run_notes_next(run)))
 		note_fixed_milestone(run, key);
 	switch (run->format.content)
 	{
@@ -300,7 +300,7 @@ run_write_variable(Run *run, const void *key, Size key_size, StoredRow row)
 	uint8 front[FRONT_SIZE_MAX];
 	uint8 *end;
 
-	if (unlikely(run->bytes >= run->next_milestone))
+	if (unlikely(run_notes_next(run)))
 		note_variable_milestone(run, key, key_size);
 	if (run->format.content == RUN_KEYS && row == NULL)
 	{

@@ -140,7 +140,14 @@ extern void run_write_fixed(Run *run, const uint64 *key, StoredRow row);
 /* Adds a row with a variable key.  In a run of keys row is NULL if the key tells the whole row. */
 extern void run_write_variable(Run *run, const void *key, Size key_size, StoredRow row);
 
-/* Adds a row to a run of rows. */
+/* Will a milestone be noted at the next record? */
+static inline bool
+run_notes_next(const Run *run)
+{
+	return run->bytes >= run->next_milestone;
+}
+
+/* Adds a row to a run of rows, at which no milestone is noted. */
 extern void run_write_row(Run *run, StoredRow row);
 
 /* Removes the run.  With the last run it removes the file, unless other processes read the file. */

@@ -161,13 +161,13 @@ end_pending(BtreeWriter *writer)
 }
 
 static inline void
-add_deduplicated(BtreeWriter *writer, IndexTuple tuple)
+add_deduplicated(BtreeWriter *writer, IndexTuple tuple, bool repeats)
 {
 	BTDedupState pending = writer->pending;
 
 	if (pending->nitems > 0)
 	{
-		if (is_equal(writer, pending->base, tuple) && _bt_dedup_save_htid(pending, tuple))
+		if ((repeats || is_equal(writer, pending->base, tuple)) && _bt_dedup_save_htid(pending, tuple))
 			return;
 		end_pending(writer);
 	}
@@ -183,10 +183,10 @@ end_tuples(BtreeWriter *writer)
 }
 
 void
-btree_writer_add(BtreeWriter *writer, IndexTuple tuple)
+btree_writer_add(BtreeWriter *writer, IndexTuple tuple, bool repeats)
 {
 	if (writer->deduplicates)
-		add_deduplicated(writer, tuple);
+		add_deduplicated(writer, tuple, repeats);
 	else
 		btree_levels_add(&writer->levels, tuple);
 }

@@ -21,11 +21,12 @@ typedef struct BtreeWriter BtreeWriter;
 extern BtreeWriter *btree_writer_begin(Relation heap, Relation index, bool is_unique);
 
 /*
- * Adds a copy of the next tuple in the index's order; equal keys come in the order of their tids.  Memory for
- * some pages is allocated in CurrentMemoryContext.  If the tuple is larger than a third of a page,
- * PostgreSQL's error is raised.
+ * Adds a copy of the next tuple in the index's order.  repeats: is it known that its columns are those of the
+ * tuple before, byte for byte?  Equal keys come in the order of their tids.  Memory for some pages is
+ * allocated in CurrentMemoryContext.  If the tuple is larger than a third of a page, PostgreSQL's error is
+ * raised.
  */
-extern void btree_writer_add(BtreeWriter *writer, IndexTuple tuple);
+extern void btree_writer_add(BtreeWriter *writer, IndexTuple tuple, bool repeats);
 
 /* Completes the index, and ensures that its file is synced in time. */
 extern void btree_writer_finish(BtreeWriter *writer);

@@ -24,6 +24,7 @@
 #include "index/choice.h"
 #include "index/device_choice.h"
 #include "key/key_row.h"
+#include "key/sort_key.h"
 #include "key/supported.h"
 
 /* What the statement says of the index's columns. */
@@ -31,6 +32,7 @@ typedef struct IndexShape
 {
 	int nkeys;
 	SortColumnSpec keys[INDEX_MAX_KEYS + 1]; /* and one for the tid (index_key.c) */
+	CodedIndex coded;
 	double key_widths[INDEX_MAX_KEYS + 1];
 	int ncolumns; /* with those included */
 	double row_bytes;
@@ -89,6 +91,9 @@ describe_index(Relation heap, const IndexStmt *statement, IndexShape *shape)
 
 	memset(shape, 0, sizeof(*shape));
 	shape->nkeys = list_length(statement->indexParams);
+	shape->coded = (CodedIndex){.heap = RelationGetRelid(heap),
+								.ncolumns = list_length(all),
+								.is_unique = statement->unique};
 	if (list_length(all) > INDEX_MAX_KEYS)
 		ereport(ERROR, (errcode(ERRCODE_TOO_MANY_COLUMNS),
 						errmsg("cannot use more than %d columns in an index", INDEX_MAX_KEYS)));
@@ -105,6 +110,8 @@ describe_index(Relation heap, const IndexStmt *statement, IndexShape *shape)
 		if (i >= shape->nkeys)
 			continue;
 		shape->keys[i] = describe_key(element, i + 1, type, collation);
+		if (element->name != NULL)
+			shape->coded.columns[i] = get_attnum(RelationGetRelid(heap), element->name);
 		shape->key_widths[i] = get_typavgwidth(type, typmod);
 	}
 	shape->keys[shape->nkeys] =
@@ -189,6 +196,8 @@ describe_build(Relation heap, const IndexStmt *statement, const IndexShape *inde
 	build->verified = key.verified;
 	build->keys_alone = key_row_possible(index->nkeys, index->keys, index->ncolumns);
 	build->row_bytes = INDEX_ROW_HEADER + sizeof(IndexTupleData) + index->row_bytes;
+	build->coded = index_coded_columns(&index->coded, sort_key_create(index->nkeys + 1, index->keys),
+									   build->rows, build->processes);
 }
 
 /* ---------------------------------------------------------------- the statement */

@@ -10,6 +10,7 @@
 #include "utils/rel.h"
 
 #include "base/devices.h"
+#include "index/coded_columns.h"
 #include "key/types.h"
 
 /* The properties of a build that decide. */
@@ -17,15 +18,16 @@ typedef struct BuildShape
 {
 	double rows;
 	int processes;
-	bool is_fixed;	  /* are the keys fixed? */
-	bool keys_alone;  /* can the cpu device restore index tuples from their keys? */
-	bool verified;	  /* do the keys only guess the order? */
-	double key_bytes; /* bytes of one key, including the tuple's tid */
-	double row_bytes; /* bytes of one index tuple as a row */
+	bool is_fixed;		/* are the keys fixed? */
+	bool keys_alone;	/* can the cpu device restore index tuples from their keys? */
+	bool verified;		/* do the keys only guess the order? */
+	double key_bytes;	/* bytes of one key, including the tuple's tid */
+	double row_bytes;	/* bytes of one index tuple as a row */
+	CodedColumns coded; /* what gets codes on the cpu device */
 } BuildShape;
 
 /* Returns the shape of a build of this index by `processes` processes. key: the order of the index. */
-extern BuildShape build_shape(Relation heap, Relation index, const SortKey *key, int processes);
+extern BuildShape build_shape(Relation heap, Relation index, SortKey *key, int processes);
 
 /* Returns the bytes that the device needs to sort everything in memory. */
 extern double build_memory(const BuildShape *shape, DeviceKind device);

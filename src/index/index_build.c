@@ -25,6 +25,7 @@
 
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
+#include "device/participants.h"
 #include "index/index_build.h"
 #include "index/choice.h"
 #include "index/device_choice.h"
@@ -105,7 +106,7 @@ index_name(Relation heap, Relation index)
 /* ---------------------------------------------------------------- feed and sort */
 
 static void
-make_request(const IndexBuild *build, SortRequest *request)
+make_request(const IndexBuild *build, const SortDevice *device, SortRequest *request)
 {
 	int nworkers = build->load.info->ii_ParallelWorkers;
 
@@ -119,6 +120,11 @@ make_request(const IndexBuild *build, SortRequest *request)
 	request->expected.row_bytes = build->shape.row_bytes;
 	request->expected.key_bytes = build->shape.key_bytes;
 	request->expected.cpu_ms = build->shape.rows * CPU_NS_PER_ROW / 1e6;
+	if (device->kind == DEVICE_CPU)
+		request->rows.coded = build->shape.coded.columns;
+	request->expected.values = build->shape.coded.values;
+	request->expected.times = build->shape.coded.times;
+	sort_request_set_filters_aside(request);
 }
 
 /* Says why there are not as many workers as the setting allows, if anybody asks for such messages. */
@@ -162,9 +168,13 @@ feed_tuples(IndexBuild *build)
 static void
 report_spill(const IndexBuild *build, const SorterStats *stats)
 {
-	Size needed = stats->bytes + sorted_rows_memory(build->load.key, stats->rows);
-	int megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
+	const SortKey *coded = stats->coding_ended ? NULL : build->load.sorter->coded;
+	Size needed = stats->bytes + sorted_rows_memory(coded != NULL ? coded : build->load.key, stats->rows);
+	int megabytes;
 
+	if (coded != NULL)
+		needed += sort_values_memory(2 * needed, stats->values, 1, 1 + build->load.info->ii_ParallelWorkers);
+	megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
 	if (megabytes <= maintenance_work_mem / 1024)
 		return;
 	ereport(NOTICE,
@@ -205,7 +215,7 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 	Sorter *sorter;
 
 	sort_device_set_layout(device, build->load.key);
-	make_request(build, &request);
+	make_request(build, device, &request);
 	progress_start(build->load.progress, device_names[device->kind], request.expected.rows,
 				   request.processes.n);
 	sorter = build->load.sorter = device->begin(&request);
@@ -238,6 +248,14 @@ fall_back(IndexBuild *build)
 
 /* ---------------------------------------------------------------- the build */
 
+static const char *
+codes_in_words(const SorterStats *stats)
+{
+	if (stats->value_bytes == 0)
+		return "none";
+	return psprintf("of " UINT64_FORMAT " values%s", stats->values, stats->coding_ended ? ", given up" : "");
+}
+
 /*
  * The times of the stages; where several processes sorted, in the middle of their feed, that of the longest.
  */
@@ -251,11 +269,11 @@ report_stages(const IndexBuild *build)
 		DEBUG1,
 		(errmsg_internal(
 			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, loaded by %d, feed %.0f ms, sort %.0f ms, load %.0f ms, "
-			"%zu kB of memory, " UINT64_FORMAT " kB of temporary files",
+			"%zu kB of memory, " UINT64_FORMAT " kB of temporary files, codes %s",
 			index_name(build->load.heap, build->load.index), device_names[build->load.sorter->device->kind],
 			build->feed.index_tuples, stats->processes, build->feed.is_loaded ? build->feed.loaders : 1,
 			Max(build->sorted_ms - sort_ms, 0), sort_ms, stopwatch_ms(build->watch) - build->sorted_ms,
-			stats->peak_memory / 1024, stats->disk_bytes / 1024)));
+			stats->peak_memory / 1024, stats->disk_bytes / 1024, codes_in_words(stats))));
 }
 
 /* The first tuple, unless all are loaded; false: the sorter has failed. */

@@ -40,7 +40,6 @@ index_feed_create(Relation index, SortKey *key, Sorter *sorter)
 	IndexFeed *feed = palloc0(sizeof(IndexFeed));
 
 	feed->index = index;
-	feed->key = key;
 	feed->sorter = sorter;
 	feed->context = context;
 	feed->row = palloc0(INDEX_ROW_HEADER + INDEX_SIZE_MASK + 1);
@@ -106,16 +105,24 @@ form_row(IndexFeed *feed)
 	tuple->t_tid = feed->tid;
 }
 
-/* Puts the slot's row, which is made first unless the key says all of it. */
-static inline void
+/*
+ * Puts the slot's row, which is made first unless the key says all of it; false: that has to be done again.
+ */
+static inline bool
 put(IndexFeed *feed)
 {
-	bool has_row = !feed->key->policy.alone || !key_row_tells(feed->key->policy.rows, feed->slot);
+	const SortKey *key = sort_feed_key(feed->rows);
+	bool has_row = !key->policy.alone || !key_row_tells(key->policy.rows, feed->slot);
 
-	feed->fed++;
+	if (has_row && key->policy.alone && !key->variable)
+	{
+		/* either all keys have codes, and tell their rows, or none has */
+		sort_feed_end_coding(feed->rows);
+		return false;
+	}
 	if (has_row)
 		form_row(feed);
-	(void) sort_feed_put(feed->rows, feed->slot, has_row);
+	return sort_feed_put(feed->rows, feed->slot, has_row) || sort_feed_key(feed->rows) == key;
 }
 
 void
@@ -128,8 +135,11 @@ index_feed_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull
 	memcpy(slot->tts_values, values, sizeof(Datum) * natts);
 	memcpy(slot->tts_isnull, isnull, sizeof(bool) * natts);
 	feed->tid = tid_mark(*tid, is_alive);
-	if (likely(feed->sorter->failure == NULL))
-		put(feed);
+	if (unlikely(feed->sorter->failure != NULL))
+		return;
+	if (unlikely(!put(feed)))
+		(void) put(feed);
+	feed->fed++;
 }
 
 uint64

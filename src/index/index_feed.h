@@ -17,7 +17,6 @@
 typedef struct IndexFeed
 {
 	Relation index;
-	SortKey *key;
 	Sorter *sorter;
 	MemoryContext context; /* all memory of the feed */
 	SortFeed *rows;

@@ -58,7 +58,9 @@ typedef struct Loader
 	const Load *load;
 	BtreeWriter *writer;
 	UniqueCheck *check; /* NULL: the index is not unique */
+	KeyRow *rows;		/* makes tuples of keys with ranks; NULL: none */
 	IndexTuple copy;	/* room for any */
+	bool has_copy;		/* is it of the tuple before, of the same range? */
 	LoadShare *share;	/* NULL: this process loads alone */
 	uint64 loaded;		/* by this process */
 	uint64 noted;		/* of these, those that the share knows of */
@@ -80,6 +82,8 @@ init_loader(Loader *loader, const Load *load, BtreeWriter *writer)
 	loader->writer = writer;
 	if (load->info->ii_Unique)
 		loader->check = unique_check_create(load->heap, load->index, !load->info->ii_NullsNotDistinct);
+	if (load->sorter->coded != NULL)
+		loader->rows = load->sorter->coded->policy.rows;
 	loader->copy = palloc(INDEX_SIZE_MASK + 1);
 }
 
@@ -112,16 +116,23 @@ note_loaded(Loader *loader)
 		report_loaded(loader->load->progress, all);
 }
 
-/* A tuple may stand in memory that is shared with others: what is added is a copy, with the heap's tid. */
+/*
+ * A tuple may stand in memory that is shared with others: what is added is a copy, with the heap's tid.  The
+ * copy is there already if the tuple repeats the one before.
+ */
 static inline void
 load_tuple(Loader *loader, IndexTuple tuple)
 {
+	bool repeats = loader->has_copy && loader->rows != NULL && key_row_repeats(loader->rows, tuple);
+
 	CHECK_FOR_INTERRUPTS();
 	if (loader->check != NULL && tid_is_alive(tuple->t_tid))
 		unique_check_next(loader->check, tuple);
-	btree_copy_tuple(loader->copy, tuple, IndexTupleSize(tuple));
+	if (!repeats)
+		btree_copy_tuple(loader->copy, tuple, IndexTupleSize(tuple));
+	loader->has_copy = true;
 	loader->copy->t_tid = tid_unmark(tuple->t_tid);
-	btree_writer_add(loader->writer, loader->copy);
+	btree_writer_add(loader->writer, loader->copy, repeats);
 	if (++loader->loaded % REPORT_EVERY == 0)
 		note_loaded(loader);
 }
@@ -282,6 +293,7 @@ load_range(Loader *loader, int range)
 
 	if (loader->check != NULL)
 		unique_check_forget(loader->check);
+	loader->has_copy = false;
 	btree_writer_begin_range(loader->writer, range);
 	while ((tuple = load_next_tuple(sorter)) != NULL)
 		load_tuple(loader, tuple);

@@ -11,7 +11,9 @@
 #include "key/coded.h"
 #include "key/compare.h"
 #include "key/describe.h"
+#include "key/encoders.h"
 #include "key/fixed.h"
+#include "key/key_row.h"
 
 /* Coding is judged after so many values, and then whenever their number has doubled. */
 #ifndef CODES_TIGHT
@@ -24,6 +26,9 @@
 #define VALUES_TOO_MANY 1.25
 
 #define CODE_WIDTH 4
+
+/* If values come less often on average, codes do not pay. */
+#define TIMES_LEAST 2
 
 /* ---------------------------------------------------------------- description */
 
@@ -78,6 +83,19 @@ sort_key_codable(const SortKey *plain, uint32 columns)
 																									 : 0;
 }
 
+uint32
+sort_key_bytewise(const SortKey *plain)
+{
+	uint32 bytewise = 0;
+
+	for (int i = 0; i < plain->ncols && i < 32; i++)
+	{
+		if (plain->cols[i].append == sort_key_append_text)
+			bytewise |= (uint32) 1 << i;
+	}
+	return bytewise;
+}
+
 SortKeyTables *
 sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected, double rows)
 {
@@ -88,6 +106,7 @@ sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected
 	tables->columns = columns;
 	tables->rows = rows;
 	tables->values = expected;
+	tables->times = TIMES_LEAST;
 	pg_atomic_init_u32(&tables->ended, 0);
 	tables->n = pg_popcount32(columns);
 	for (int i = 0; i < tables->n; i++)
@@ -117,6 +136,18 @@ create_single(const SortKeyColumn *col)
 	key->builder.scratch =
 		AllocSetContextCreate(CurrentMemoryContext, "gpusort detoasted values", ALLOCSET_DEFAULT_SIZES);
 	return key;
+}
+
+/* Has a column strings of whose blanks at the end a key has nothing? */
+static bool
+has_blanks(const SortKey *plain)
+{
+	for (int i = 0; i < plain->ncols; i++)
+	{
+		if (plain->cols[i].kind == SORT_KEY_BPCHAR)
+			return true;
+	}
+	return false;
 }
 
 SortKey *
@@ -156,7 +187,10 @@ sort_key_create_coded(SortKey *plain, SortKeyTables *tables)
 	Assert(key->width > 0);
 	key->variable = key->verified = key->uses_icu = false;
 	key->nplaces = 0;
-	key->policy = (SortKeyPolicy){0};
+	key->policy = (SortKeyPolicy){.index_rows = plain->policy.index_rows};
+	if (key->policy.index_rows != NULL)
+		key->policy.rows = key_row_create_coded(key, plain, key->policy.index_rows);
+	coding->plain_tells = key->policy.rows != NULL && plain->policy.alone && !has_blanks(plain);
 	memset(&key->builder, 0, sizeof(key->builder));
 	return key;
 }
@@ -254,9 +288,9 @@ has_expected_values(SortKeyTables *tables)
 
 /*
  * Values that come at random out of D are known, after n of them, in n / D of the cases.  So the share that
- * was known lately is compared with n / (D / 2), where D is half of all that will come: then each value comes
- * twice, which is too little.  All values may come one after the other, and then again: as long as there are
- * not more than expected, they do not tell.
+ * was known lately is compared with n / D, where each of D values comes so often as is too seldom.  All values
+ * may come one after the other, and then again: as long as there are not more than expected, they do not
+ * tell.
  */
 bool
 sort_key_coding_ends(SortKeyCoding *coding)
@@ -282,7 +316,7 @@ sort_key_coding_ends(SortKeyCoding *coding)
 	coding->judged = coding->lookups;
 	coding->added += added;
 	coding->judge_at = 2 * coding->lookups;
-	return known < Min(0.5, 2 * coding->lookups / expected);
+	return known < Min(0.5, coding->tables->times * coding->lookups / expected);
 }
 
 Size
@@ -401,7 +435,7 @@ sort_key_expand(SortKey *plain, const SortKeyCoding *coding, const uint8 *bytes,
 	}
 	if (plain->nplaces > 0)
 		sort_key_append_places(plain);
-	while (builder->length > 0 && builder->buffer[builder->length - 1] == 0)
+	while (!plain->policy.alone && builder->length > 0 && builder->buffer[builder->length - 1] == 0)
 		builder->length--;
 	*size = builder->length;
 	return builder->buffer;

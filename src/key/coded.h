@@ -30,6 +30,7 @@ typedef struct SortKeyTables
 	uint32 columns;			/* the coded columns, as bits; the lowest bit is the first column */
 	double rows;			/* rows that each process is expected to feed */
 	double values;			/* expected number of different values of a column; 0: not known */
+	double times;			/* coding ends if values come less often on average, about */
 	pg_atomic_uint32 ended; /* 1: keys have no codes any more */
 	int n;
 	ValueTable tables[CODED_COLUMNS_MAX];
@@ -52,11 +53,12 @@ struct SortKeyCoding
 {
 	SortKey *plain; /* the key without codes */
 	SortKeyTables *tables;
-	bool full;		 /* was there no room for a value? */
-	uint64 lookups;	 /* number of values that were looked up */
-	uint64 judge_at; /* judged when `lookups` reaches this value */
-	uint64 judged;	 /* lookups when it was judged last */
-	uint64 added;	 /* values that were added by then */
+	bool full;		  /* was there no room for a value? */
+	uint64 lookups;	  /* number of values that were looked up */
+	uint64 judge_at;  /* judged when `lookups` reaches this value */
+	uint64 judged;	  /* lookups when it was judged last */
+	uint64 added;	  /* values that were added by then */
+	bool plain_tells; /* does the plain key tell each row that the coded key tells? */
 	int ncoded;
 	CodedColumn coded[CODED_COLUMNS_MAX];
 };
@@ -79,6 +81,9 @@ sort_key_codes_are_within(uint32 columns, int end)
 {
 	return end >= 32 || columns >> end == 0;
 }
+
+/* Returns the columns that compare as bytes, as bits: without codes they cost less than others. */
+extern uint32 sort_key_bytewise(const SortKey *plain);
 
 /*
  * Makes tables for these columns, which can be coded, of at most `limit` bytes together.  expected: number of

@@ -46,6 +46,10 @@ typedef struct KeyRowColumn
 	SortKeyKind kind;
 	uint64 flip;
 	bool has_sort_key; /* strings: there is one, that of ICU, before the bytes */
+
+	/* Keys with codes. */
+	bool is_coded;
+	const ValueEntry *const *values; /* by the number that the key has */
 } KeyRowColumn;
 
 struct KeyRow
@@ -58,6 +62,13 @@ struct KeyRow
 	bool is_index;						   /* are the rows index tuples? */
 	StoredRow full_row;	   /* one without NULLs but for the columns left out; variable keys: any */
 	StoredRow partial_row; /* any other */
+
+	/* Keys with codes: full_row is the row of `last`, but for the tid. */
+	bool has_codes;
+	bool has_last;
+	bool repeats;	   /* has the row that was made last the columns of the one before? */
+	Size columns_size; /* bytes of a key before the tid's column */
+	uint64 last[SORT_KEY_MAX_FIXED_WIDTH / sizeof(uint64)];
 };
 
 /* ---------------------------------------------------------------- values */
@@ -297,12 +308,18 @@ has_bytes(const SortKeyColumn *sort_column)
 	return sort_column->append == sort_key_append_text || sort_column->append == sort_key_append_bytea;
 }
 
-/* The same of a column of the row, whose strings are not to have the long header if they need not. */
+/* Has no string of the row's column the long header if it need not? */
+static bool
+has_short_headers(Form_pg_attribute att)
+{
+	return att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN;
+}
+
+/* Are the bytes of this column of the row in the key, and those of its headers known? */
 static bool
 is_told_string(const SortKeyColumn *sort_column, Form_pg_attribute att)
 {
-	return tells_string(sort_column->kind) && att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN &&
-		   has_bytes(sort_column);
+	return tells_string(sort_column->kind) && has_short_headers(att) && has_bytes(sort_column);
 }
 
 /* The columns of index tuples, as they come in variable keys; NULL: these don't tell all of them. */
@@ -343,6 +360,88 @@ key_row_create_index(const SortKey *key, TupleDesc desc)
 	rows->null_bits = INDEX_ROW_HEADER + sizeof(IndexTupleData);
 	rows->is_index = true;
 	return key->variable ? create_variable(rows, key, desc) : create_fixed(rows, key, desc, NULL);
+}
+
+/* Has one rank one value, byte for byte? */
+static bool
+is_told_by_rank(const SortKeyColumn *plain)
+{
+	if (plain->kind != SORT_KEY_NAME && plain->kind != SORT_KEY_TEXT && plain->kind != SORT_KEY_BPCHAR)
+		return false;
+	return !OidIsValid(plain->collation) || get_collation_isdeterministic(plain->collation);
+}
+
+bool
+key_row_possible_coded(const SortKey *plain, uint32 coded)
+{
+	for (int i = 0; i < plain->ncols; i++)
+	{
+		bool is_coded = i < 32 && (coded >> i & 1) != 0;
+
+		if (is_coded ? !is_told_by_rank(&plain->cols[i]) : value_length(&plain->cols[i]) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* The same of a column of the row.  Strings of char(n) have all their blanks. */
+static bool
+is_told_by_code(const SortKeyColumn *plain, Form_pg_attribute att)
+{
+	if (!is_told_by_rank(plain))
+		return false;
+	if (plain->kind == SORT_KEY_BPCHAR && att->atttypmod < VARHDRSZ)
+		return false;
+	return plain->kind == SORT_KEY_NAME || has_short_headers(att);
+}
+
+KeyRow *
+key_row_create_coded(const SortKey *coded, const SortKey *plain, TupleDesc desc)
+{
+	KeyRow *rows = palloc0(sizeof(KeyRow));
+	Size size = IndexInfoFindDataOffset(INDEX_NULL_MASK);
+
+	rows->natts = rows->ncolumns = desc->natts - 1;
+	rows->null_bits = INDEX_ROW_HEADER + sizeof(IndexTupleData);
+	rows->is_index = rows->has_codes = true;
+	if (coded->ncols != desc->natts)
+		return NULL;
+	for (int i = 0; i < coded->ncols; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		KeyRowColumn *column = &rows->columns[i];
+
+		column->is_coded = coded->cols[i].kind == SORT_KEY_CODE;
+		if (!column->is_coded && !find_column(coded, desc, i, column))
+			return NULL;
+		if (column->is_coded && !is_told_by_code(&plain->cols[i], att))
+			return NULL;
+		if (column->is_coded)
+		{
+			describe_column(&plain->cols[i], att, column);
+			column->length = 0;
+			column->marked = true;
+			column->offset_in_key = rows->columns_size + 1;
+		}
+		if (i < rows->ncolumns)
+			rows->columns_size += sort_key_marker_bytes(&coded->cols[i]) + coded->cols[i].width;
+		size += MAXIMUM_ALIGNOF + (column->length > 0 ? column->length : STRING_MAX);
+	}
+	if (size > INDEX_TUPLE_MAX)
+		return NULL;
+	rows->full_row = palloc0(INDEX_ROW_HEADER + INDEX_TUPLE_MAX + 1);
+	return rows;
+}
+
+void
+key_row_set_values(KeyRow *rows, int coded, const ValueEntry *const *values)
+{
+	rows->has_last = false;
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		if (rows->columns[i].is_coded && coded-- == 0)
+			rows->columns[i].values = values;
+	}
 }
 
 bool
@@ -408,11 +507,13 @@ make_columns(KeyRow *rows, const uint8 *key)
 	return rows->full_row;
 }
 
+static StoredRow make_coded_row(KeyRow *rows, const uint8 *key);
+
 StoredRow
 key_row_make(KeyRow *rows, const uint8 *key)
 {
 	const KeyRowColumn *tid = &rows->columns[rows->ncolumns];
-	StoredRow row = make_columns(rows, key);
+	StoredRow row = rows->has_codes ? make_coded_row(rows, key) : make_columns(rows, key);
 
 	if (rows->is_index)
 		decode_tid(key + tid->offset_in_key, tid->flip, &((IndexRow *) row)->tuple.t_tid);
@@ -427,10 +528,12 @@ tells_value(const KeyRowColumn *column, Datum datum)
 {
 	const struct varlena *value = (const struct varlena *) DatumGetPointer(datum);
 
+	if (column->is_coded && column->kind == SORT_KEY_NAME)
+		return true;
 	if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value) || VARSIZE_ANY(value) > STRING_MAX)
 		return false;
-	/* blanks at the end are not in the key */
-	return column->kind != SORT_KEY_BPCHAR || VARSIZE_ANY_EXHDR(value) == 0 ||
+	/* blanks at the end are not in the key, but in the value that has the code */
+	return column->is_coded || column->kind != SORT_KEY_BPCHAR || VARSIZE_ANY_EXHDR(value) == 0 ||
 		   VARDATA_ANY(value)[VARSIZE_ANY_EXHDR(value) - 1] != ' ';
 }
 
@@ -500,17 +603,16 @@ pad(char *dst, StoredRow row, char align)
 	return dst;
 }
 
-/* Reads a string and puts it into the row as a value; returns what is behind that. */
+/*
+ * Puts a header before the string's bytes, which stand behind the place of a short one, and may have to move;
+ * returns what is behind the value.
+ */
 static inline char *
-append_string(KeyCursor *key, const KeyRowColumn *column, StoredRow row, char *dst)
+head_string(const KeyRowColumn *column, StoredRow row, char *dst, Size length)
 {
 	char *bytes = dst + VARHDRSZ_SHORT;
 	char *aligned;
-	Size length;
 
-	if (column->has_sort_key)
-		key->at = find_zero(key, column) + 1;
-	length = decode_string(key, column, bytes) - bytes;
 	if (likely(length + VARHDRSZ_SHORT <= VARATT_SHORT_MAX))
 	{
 		SET_VARSIZE_SHORT(dst, length + VARHDRSZ_SHORT);
@@ -521,6 +623,33 @@ append_string(KeyCursor *key, const KeyRowColumn *column, StoredRow row, char *d
 	(void) pad(dst, row, column->align);
 	SET_VARSIZE(aligned, length + VARHDRSZ);
 	return aligned + VARHDRSZ + length;
+}
+
+/* The row's columns end there. */
+static inline void
+end_columns(const KeyRow *rows, StoredRow row, char *dst)
+{
+	dst = pad(dst, row, TYPALIGN_DOUBLE);
+	end_row(rows, row, dst - (char *) row);
+}
+
+/* The value was put into the row. */
+static inline void
+note_value(const KeyRow *rows, StoredRow row, const KeyRowColumn *column, bool has_nulls)
+{
+	if (has_nulls)
+		note_not_null(rows, row, column->index);
+}
+
+/* Reads a string and puts it into the row as a value; returns what is behind that. */
+static inline char *
+append_string(KeyCursor *key, const KeyRowColumn *column, StoredRow row, char *dst)
+{
+	char *bytes = dst + VARHDRSZ_SHORT;
+
+	if (column->has_sort_key)
+		key->at = find_zero(key, column) + 1;
+	return head_string(column, row, dst, decode_string(key, column, bytes) - bytes);
 }
 
 /* The same of any value. */
@@ -555,14 +684,12 @@ make_variable_row(const KeyRow *rows, KeyCursor *key, bool has_nulls)
 		if (*key->at++ == column->value_marker)
 		{
 			dst = append_value(key, column, row, dst);
-			if (has_nulls)
-				note_not_null(rows, row, column->index);
+			note_value(rows, row, column, has_nulls);
 		}
 		else if (!has_nulls)
 			return false;
 	}
-	dst = pad(dst, row, TYPALIGN_DOUBLE);
-	end_row(rows, row, dst - (char *) row);
+	end_columns(rows, row, dst);
 	return true;
 }
 
@@ -578,4 +705,91 @@ key_row_make_variable(KeyRow *rows, const uint8 *bytes, Size size)
 	}
 	decode_tid(key.at + 1, rows->columns[rows->ncolumns].flip, &((IndexRow *) rows->full_row)->tuple.t_tid);
 	return rows->full_row;
+}
+
+/* ---------------------------------------------------------------- rows of keys with codes */
+
+/* Does the key begin as that of which the last row was made? */
+static inline bool
+begins_as_last(const KeyRow *rows, const uint64 *key)
+{
+	int nwords = rows->columns_size / sizeof(uint64);
+	int more = rows->columns_size % sizeof(uint64) * BITS_PER_BYTE;
+
+	for (int i = 0; i < nwords; i++)
+	{
+		if (rows->last[i] != key[i])
+			return false;
+	}
+	return more == 0 || (sort_key_load64((const uint8 *) &rows->last[nwords]) ^
+						 sort_key_load64((const uint8 *) &key[nwords])) >>
+								(64 - more) ==
+							0;
+}
+
+/* Appends a value of a table. */
+static inline char *
+append_entry(const KeyRowColumn *column, StoredRow row, char *dst, const ValueEntry *entry)
+{
+	Size length = VARSIZE_4B(&entry->header) - VARHDRSZ;
+
+	((IndexRow *) row)->tuple.t_info |= INDEX_VAR_MASK;
+	if (column->kind == SORT_KEY_NAME)
+	{
+		length = strnlen(entry->bytes, length);
+		memcpy(dst, entry->bytes, length);
+		dst[length] = 0;
+		return dst + length + 1;
+	}
+	memcpy(dst + VARHDRSZ_SHORT, entry->bytes, length);
+	return head_string(column, row, dst, length);
+}
+
+/* Makes the columns of full_row anew. */
+static void
+make_coded_columns(KeyRow *rows, const uint8 *key, bool has_nulls)
+{
+	StoredRow row = rows->full_row;
+	char *dst = (char *) row + begin_row(rows, row, has_nulls);
+
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		const KeyRowColumn *column = &rows->columns[i];
+		const uint8 *value = key + column->offset_in_key;
+
+		if (is_null(column, key))
+			continue;
+		if (column->is_coded)
+			dst = append_entry(column, row, dst, column->values[sort_key_load32(value)]);
+		else
+		{
+			dst = pad(dst, row, column->align);
+			decode_value(column, value, dst);
+			dst += column->length;
+		}
+		note_value(rows, row, column, has_nulls);
+	}
+	end_columns(rows, row, dst);
+}
+
+static StoredRow
+make_coded_row(KeyRow *rows, const uint8 *key)
+{
+	bool has_nulls = false;
+
+	rows->repeats = rows->has_last && begins_as_last(rows, (const uint64 *) key);
+	if (likely(rows->repeats))
+		return rows->full_row;
+	for (int i = 0; i < rows->ncolumns; i++)
+		has_nulls |= is_null(&rows->columns[i], key);
+	make_coded_columns(rows, key, has_nulls);
+	memcpy(rows->last, key, TYPEALIGN(sizeof(uint64), rows->columns_size));
+	rows->has_last = true;
+	return rows->full_row;
+}
+
+bool
+key_row_repeats(const KeyRow *rows, const IndexTupleData *tuple)
+{
+	return tuple == &((const IndexRow *) rows->full_row)->tuple && rows->repeats;
 }

@@ -25,6 +25,7 @@ typedef struct ValueRow
 	uint32 t_len;
 	uint32 code;
 	uint64 key_size; /* bytes of the key, of which the record leaves out zeros at the end */
+	const ValueEntry *entry;
 } ValueRow;
 
 /* ---------------------------------------------------------------- the values' keys */
@@ -64,7 +65,7 @@ static void
 put_value(const ValueEntry *entry, void *arg)
 {
 	ValueFeed *feed = arg;
-	ValueRow row = {.t_len = sizeof(ValueRow), .code = entry->code};
+	ValueRow row = {.t_len = sizeof(ValueRow), .code = entry->code, .entry = entry};
 	Size size;
 	const uint8 *key = sort_key_encode_value(feed->coded, entry, &size);
 	Chunk *chunk;
@@ -110,10 +111,13 @@ number_values(ValueRanks *ranks, int column, const SortKey *key, SortedRows *sor
 		if (i > 0 && !are_equal(comparer, records[rank], record))
 			rank++;
 		records[rank] = record;
+		if (ranks->tables.values[column] != NULL)
+			ranks->tables.values[column][rank] = value_row(record)->entry;
 		ranks->tables.ranks[column][value_row(record)->code] = rank;
 		if (i % SORT_BLOCK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
+	ranks->tables.nvalues[column] = rank + 1;
 	if (comparer != NULL)
 		sort_key_comparer_free(comparer);
 }
@@ -134,7 +138,9 @@ rank_column(ValueRanks *ranks, int column)
 	ranks->complete = ranks->complete && feed.nrows == ncodes;
 	ranks->tables.ranks[column] = huge_alloc(sizeof(uint32) * (ncodes + 1));
 	ranks->records[column] = huge_alloc(sizeof(char *) * (feed.nrows + 1));
-	ranks->memory += feed.memory + ncodes * sizeof(uint32) + feed.nrows * sizeof(char *);
+	if (ranks->key->policy.alone)
+		ranks->tables.values[column] = huge_alloc(sizeof(ValueEntry *) * (feed.nrows + 1));
+	ranks->memory += feed.memory + ncodes * sizeof(uint32) + feed.nrows * 2 * sizeof(char *);
 	if (feed.nrows == 0)
 		return;
 	sorted_rows_make(&sorted, coded->key, feed.first, feed.nrows);
@@ -179,6 +185,13 @@ void
 value_ranks_free(ValueRanks *ranks)
 {
 	MemoryContextDelete(ranks->context);
+}
+
+void
+value_ranks_make_rows(const RankTables *tables, const SortKey *key)
+{
+	for (int i = 0; i < tables->n && key->policy.alone; i++)
+		key_row_set_values(key->policy.rows, i, tables->values[i]);
 }
 
 /* ---------------------------------------------------------------- chunks */
@@ -280,6 +293,8 @@ coded_values_create(const SortKey *key)
 		values->ncodes[i] = value_table_codes(table);
 		values->entries[i] = huge_alloc(sizeof(ValueEntry *) * (values->ncodes[i] + 1));
 		value_table_visit(table, note_entry, values);
+		if (key->policy.alone)
+			key_row_set_values(key->policy.rows, i, values->entries[i]);
 	}
 	MemoryContextSwitchTo(old);
 	return values;
@@ -301,6 +316,12 @@ const uint8 *
 coded_values_plain_key(CodedValues *values, const uint8 *key, Size *size)
 {
 	return sort_key_expand(values->expander, values->key->coding, key, find_by_code, values, size);
+}
+
+StoredRow
+coded_values_row(CodedValues *values, const uint8 *key)
+{
+	return key_row_make(values->key->policy.rows, key);
 }
 
 void

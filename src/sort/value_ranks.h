@@ -24,6 +24,9 @@ typedef struct RankTables
 {
 	int n;
 	uint32 *ranks[CODED_COLUMNS_MAX];
+	/* if rows are made of their keys: the values by rank, and their number */
+	const ValueEntry **values[CODED_COLUMNS_MAX];
+	uint32 nvalues[CODED_COLUMNS_MAX];
 } RankTables;
 
 /* The ranks and the keys of the values that the tables have now. */
@@ -47,6 +50,9 @@ extern void value_ranks_free(ValueRanks *ranks);
 /* Was no value added since? */
 extern bool value_ranks_have_all(const ValueRanks *ranks);
 
+/* Rows that are made of their keys are made of ranked keys from now on; in each process. */
+extern void value_ranks_make_rows(const RankTables *tables, const SortKey *key);
+
 /* Replaces the codes of a chunk by ranks, if that was not done. */
 extern void value_ranks_give(const RankTables *tables, const SortKey *key, Chunk *chunk);
 
@@ -54,12 +60,14 @@ extern void value_ranks_give(const RankTables *tables, const SortKey *key, Chunk
 extern const uint8 *value_ranks_plain_key(const ValueRanks *ranks, SortedRows *sorted, uint64 i, Size *size);
 
 /*
- * The plain keys of rows whose keys have codes still, in any order.
+ * The plain keys of rows whose keys have codes still, in any order, and the rows, if they are made of their
+ * keys.
  */
 typedef struct CodedValues CodedValues;
 
 extern CodedValues *coded_values_create(const SortKey *key);
 extern const uint8 *coded_values_plain_key(CodedValues *values, const uint8 *key, Size *size);
+extern StoredRow coded_values_row(CodedValues *values, const uint8 *key);
 extern void coded_values_free(CodedValues *values);
 
 #endif /* GPUSORT_SORT_VALUE_RANKS_H */

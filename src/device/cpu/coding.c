@@ -15,6 +15,7 @@ cpu_begin_coding(CpuSorter *sorter, SortKey *coded)
 {
 	if (coded == NULL)
 		return;
+	sort_device_set_layout(sorter->base.device, coded);
 	sorter->key = sorter->coded = sorter->base.coded = coded;
 	sorter->tables = coded->coding->tables;
 }
@@ -70,16 +71,24 @@ cpu_rank_chunks(CpuSorter *sorter)
 {
 	const SortKey *key = cpu_key_of_chunks(sorter);
 
-	if (key->coding == NULL || !has_codes(sorter->own.filled))
+	if (key->coding == NULL)
 		return;
+	if (!has_codes(sorter->own.filled))
+	{
+		/* all processes have ranked the chunks, and could not sort them */
+		if (sorter->shared != NULL)
+			value_ranks_make_rows(&sorter->shared->ranks, key);
+		return;
+	}
 	rank_values(sorter);
 	for (Chunk *chunk = sorter->own.filled; chunk != NULL; chunk = chunk->next)
 	{
 		value_ranks_give(&sorter->ranks->tables, key, chunk);
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (sorter->external != NULL)
-		return; /* the run needs the values' keys */
+	value_ranks_make_rows(&sorter->ranks->tables, key);
+	if (sorter->external != NULL || key->policy.alone)
+		return; /* the run needs the values' keys, and rows the values */
 	value_ranks_free(sorter->ranks);
 	sorter->ranks = NULL;
 }

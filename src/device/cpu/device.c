@@ -258,7 +258,7 @@ cpu_sort_together(Sorter *base)
 	{
 		base->nrows = sorter->shared->spilled.rows;
 		/* a guess at the order cuts no ranges */
-		return !sorter->key->verified;
+		return !sorter->plain->verified;
 	}
 	if (!sorter->shared->is_sorted)
 		return false;

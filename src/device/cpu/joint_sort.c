@@ -128,6 +128,17 @@ verify_jointly(SharedChunks *shared, int process, const SortKey *key)
 	sort_key_comparer_free(comparer);
 }
 
+/* A copy in the memory that all share; NULL: there is no memory, or nothing to copy. */
+static void *
+copy_for_all(SharedChunks *shared, const void *bytes, Size size)
+{
+	void *copy = bytes != NULL ? arena_alloc(&shared->base.arena, TYPEALIGN(8, size + 1)) : NULL;
+
+	if (copy != NULL)
+		memcpy(copy, bytes, size);
+	return copy;
+}
+
 /* Process 0: ranks the values, for all processes. */
 static void
 rank_values(SharedChunks *shared, const SortKey *key)
@@ -138,12 +149,12 @@ rank_values(SharedChunks *shared, const SortKey *key)
 	chunk_pool_close(&shared->pool);
 	for (int i = 0; i < ranks->tables.n && has_memory; i++)
 	{
-		Size size = sizeof(uint32) * ranks->ncodes[i];
-
-		shared->ranks.ranks[i] = arena_alloc(&shared->base.arena, TYPEALIGN(8, size + 1));
-		has_memory = shared->ranks.ranks[i] != NULL;
-		if (has_memory)
-			memcpy(shared->ranks.ranks[i], ranks->tables.ranks[i], size);
+		shared->ranks.ranks[i] =
+			copy_for_all(shared, ranks->tables.ranks[i], sizeof(uint32) * ranks->ncodes[i]);
+		shared->ranks.values[i] =
+			copy_for_all(shared, ranks->tables.values[i], sizeof(ValueEntry *) * ranks->tables.nvalues[i]);
+		has_memory = shared->ranks.ranks[i] != NULL &&
+					 (shared->ranks.values[i] != NULL || ranks->tables.values[i] == NULL);
 	}
 	shared->ranks.n = has_memory ? ranks->tables.n : 0;
 	value_ranks_free(ranks);
@@ -218,4 +229,5 @@ joint_sort_rows(const SharedChunks *shared, const SortKey *key, SortedRows *sort
 	/* what was a constant of the program in another process may be elsewhere in this one */
 	sorted->method = sorted_rows_method(sorted);
 	sorted->rows = key->policy.alone ? key->policy.rows : NULL;
+	value_ranks_make_rows(&shared->ranks, key);
 }

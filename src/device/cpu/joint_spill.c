@@ -163,7 +163,7 @@ most_runs(const CpuSorter *sorter)
 	if (shared == NULL)
 		return run_ranges_runs_each(1, sorter->limit);
 	return run_ranges_runs_each(shared->base.nentered,
-								has_ranges(sorter->key) ? equal_part(shared) : shared->limit);
+								has_ranges(sorter->plain) ? equal_part(shared) : shared->limit);
 }
 
 void
@@ -197,7 +197,7 @@ open_ranges(CpuSorter *sorter)
 
 	if (sorter->ranges == NULL)
 	{
-		sorter->ranges = run_ranges_open(sorter->files, sorter->shared->base.nentered, sorter->key,
+		sorter->ranges = run_ranges_open(sorter->files, sorter->shared->base.nentered, sorter->plain,
 										 equal_part(sorter->shared));
 		shared_chunks_note_memory(sorter->shared, &sorter->noted_memory, run_ranges_memory(sorter->ranges));
 	}
@@ -267,7 +267,7 @@ joint_spill_perform(CpuSorter *sorter, bool is_sorted)
 {
 	bool overflowed = sorter->shared != NULL && sorter->shared->base.overflowed;
 
-	if (overflowed && sorter->base.lone_rows == 0 && has_ranges(sorter->key))
+	if (overflowed && sorter->base.lone_rows == 0 && has_ranges(sorter->plain))
 		joint_spill_seek(sorter, 0, 1);
 	else
 		merge_runs(sorter, is_sorted, overflowed);
