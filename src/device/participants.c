@@ -34,7 +34,10 @@
  */
 #define VALUES_SHARE 6
 
-/* They take no more than for twice the values that are expected, of usual length. */
+/* So many times the tables. */
+#define TABLES_OF(processes) (1 + 2 * (processes))
+
+/* They take no more than for twice the values that are expected, of usual length; of one process. */
 #define VALUES_MEMORY_MIN ((Size) 4 * 1024 * 1024)
 #define VALUE_MEMORY 768
 
@@ -47,6 +50,15 @@ memory_left(Size memory, Size taken)
 	return Max(memory, taken + Min(memory, SORT_MEMORY_MIN)) - taken;
 }
 
+/* Bytes for tables of values, and for what ranks the values in each process. */
+static Size
+memory_of_values(const SortRequest *request)
+{
+	Size of_one = VALUES_MEMORY_MIN + (Size) request->expected.values * VALUE_MEMORY;
+
+	return Min(request->memory.limit / VALUES_SHARE, of_one / TABLES_OF(1) * TABLES_OF(request->processes.n));
+}
+
 void
 sort_request_set_filters_aside(SortRequest *request)
 {
@@ -56,8 +68,7 @@ sort_request_set_filters_aside(SortRequest *request)
 	if (request->rows.first.n > 0)
 		request->memory.groups = Min(request->memory.limit / GROUP_TABLE_SHARE, GROUP_TABLE_MAX);
 	if (request->rows.coded != 0)
-		request->memory.values = Min(request->memory.limit / VALUES_SHARE,
-									 VALUES_MEMORY_MIN + (Size) request->expected.values * VALUE_MEMORY);
+		request->memory.values = memory_of_values(request);
 	filters += request->memory.groups + request->memory.values;
 	request->memory.limit = memory_left(request->memory.limit, filters);
 	request->memory.of_each = memory_left(request->memory.of_each, filters / processes);
@@ -138,8 +149,8 @@ sort_share_create_coded(SortShare *share, const SortRequest *request)
 	if (request->rows.coded == 0)
 		return NULL;
 	tables = sort_key_tables_create(request->rows.coded, share != NULL ? &share->arena : NULL,
-									request->memory.values / (1 + 2 * request->processes.n),
-									request->expected.values, request->expected.rows / request->processes.n);
+									request->memory.values / TABLES_OF(request->processes.n),
+									request->expected.values, request->expected.rows);
 	if (tables == NULL)
 		return NULL;
 	if (share != NULL)

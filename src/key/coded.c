@@ -44,26 +44,35 @@ describe_code(SortKeyColumn *col, CodedColumn *coded)
 	col->coded = coded;
 }
 
+int
+sort_key_coded_width(int ncols, const SortKeyColumn *plain, uint32 wanted, uint32 *coded)
+{
+	SortKeyColumn *cols = palloc(sizeof(SortKeyColumn) * ncols);
+	int width;
+	int n = 0;
+
+	memcpy(cols, plain, sizeof(SortKeyColumn) * ncols);
+	*coded = 0;
+	for (int i = 0; i < ncols && i < 32; i++)
+	{
+		if ((wanted >> i & 1) == 0 || !is_codable(&cols[i]) || n == CODED_COLUMNS_MAX)
+			continue;
+		describe_code(&cols[i], NULL);
+		*coded |= (uint32) 1 << i;
+		n++;
+	}
+	width = n > 0 ? sort_key_fixed_width(ncols, cols) : 0;
+	pfree(cols);
+	return width;
+}
+
 uint32
 sort_key_codable(const SortKey *plain, uint32 columns)
 {
-	SortKeyColumn *cols = palloc(sizeof(SortKeyColumn) * plain->ncols);
-	uint32 codable = 0;
-	int n = 0;
-	bool fits;
+	uint32 codable;
 
-	memcpy(cols, plain->cols, sizeof(SortKeyColumn) * plain->ncols);
-	for (int i = 0; i < plain->ncols && i < 32; i++)
-	{
-		if ((columns >> i & 1) == 0 || !is_codable(&cols[i]) || n == CODED_COLUMNS_MAX)
-			continue;
-		describe_code(&cols[i], NULL);
-		codable |= (uint32) 1 << i;
-		n++;
-	}
-	fits = plain->variable && sort_key_fixed_width(plain->ncols, cols) > 0;
-	pfree(cols);
-	return fits ? codable : 0;
+	return plain->variable && sort_key_coded_width(plain->ncols, plain->cols, columns, &codable) > 0 ? codable
+																									 : 0;
 }
 
 SortKeyTables *
@@ -76,6 +85,7 @@ sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected
 	tables->columns = columns;
 	tables->rows = rows;
 	pg_atomic_init_u32(&tables->ended, 0);
+	pg_atomic_init_u32(&tables->full, 0);
 	tables->n = pg_popcount32(columns);
 	for (int i = 0; i < tables->n; i++)
 	{
@@ -201,7 +211,8 @@ count_added(const SortKeyCoding *coding)
 /*
  * Values that come at random out of D are known, after n of them, in n / D of the cases.  So the share that
  * was known lately is compared with n / (D / 2), where D is half of all that will come: then each value comes
- * twice, which is too little.
+ * twice, which is too little.  Values that other processes have added are known, too.  But a process that
+ * begins before the others knows its own alone, so it must not expect more.
  */
 bool
 sort_key_coding_ends(SortKeyCoding *coding)
@@ -211,6 +222,8 @@ sort_key_coding_ends(SortKeyCoding *coding)
 	double expected;
 	double known;
 
+	if (coding->full)
+		pg_atomic_write_u32(&coding->tables->full, 1);
 	if (coding->full || sort_key_tables_ended(coding->tables))
 		return true;
 	if (coding->lookups < coding->judge_at)

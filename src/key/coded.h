@@ -28,8 +28,9 @@
 typedef struct SortKeyTables
 {
 	uint32 columns;			/* the coded columns, as bits; the lowest bit is the first column */
-	double rows;			/* rows that each process is expected to feed */
+	double rows;			/* rows that all processes are expected to feed */
 	pg_atomic_uint32 ended; /* 1: keys have no codes any more */
+	pg_atomic_uint32 full;	/* 1: that is because a table had no room */
 	int n;
 	ValueTable tables[CODED_COLUMNS_MAX];
 } SortKeyTables;
@@ -59,6 +60,12 @@ struct SortKeyCoding
 	int ncoded;
 	CodedColumn coded[CODED_COLUMNS_MAX];
 };
+
+/*
+ * Returns the width of a key of these columns in which those of `wanted`, as bits, that can be coded are
+ * coded (*coded, as bits).  0: none can be, or the coded key would be no fixed key.
+ */
+extern int sort_key_coded_width(int ncols, const SortKeyColumn *cols, uint32 wanted, uint32 *coded);
 
 /*
  * Returns those of these columns that can be coded, as bits.  0: none, or the coded key would be no fixed
@@ -100,6 +107,13 @@ static inline bool
 sort_key_tables_ended(SortKeyTables *tables)
 {
 	return pg_atomic_read_u32(&tables->ended) != 0;
+}
+
+/* Is that because a table had no room, and not because few values repeat? */
+static inline bool
+sort_key_tables_full(SortKeyTables *tables)
+{
+	return pg_atomic_read_u32(&tables->full) != 0;
 }
 
 /* Returns the bytes and the values of all tables. */

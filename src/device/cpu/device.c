@@ -421,6 +421,7 @@ get_coding(const CpuSorter *sorter, SorterStats *stats)
 	stats->values = sort_key_tables_values(sorter->tables);
 	stats->value_bytes = sort_key_tables_bytes(sorter->tables);
 	stats->coding_ended = sort_key_tables_ended(sorter->tables);
+	stats->values_full = stats->coding_ended && sort_key_tables_full(sorter->tables);
 	stats->peak_memory += stats->value_bytes;
 }
 
