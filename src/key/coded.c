@@ -108,6 +108,7 @@ sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected
 	tables->values = expected;
 	tables->times = TIMES_LEAST;
 	pg_atomic_init_u32(&tables->ended, 0);
+	pg_atomic_init_u32(&tables->full, 0);
 	tables->n = pg_popcount32(columns);
 	for (int i = 0; i < tables->n; i++)
 	{
@@ -288,9 +289,10 @@ has_expected_values(SortKeyTables *tables)
 
 /*
  * Values that come at random out of D are known, after n of them, in n / D of the cases.  So the share that
- * was known lately is compared with n / D, where each of D values comes so often as is too seldom.  All values
- * may come one after the other, and then again: as long as there are not more than expected, they do not
- * tell.
+ * was known lately is compared with n / D, where each of D values comes so often as is too seldom.  Values
+ * that other processes have added are known, too; but a process that begins before the others knows its own
+ * alone, so it must not expect more.  All values may come one after the other, and then again: as long as
+ * there are not more than expected, they do not tell.
  */
 bool
 sort_key_coding_ends(SortKeyCoding *coding)
@@ -300,6 +302,8 @@ sort_key_coding_ends(SortKeyCoding *coding)
 	double expected;
 	double known;
 
+	if (coding->full)
+		pg_atomic_write_u32(&coding->tables->full, 1);
 	if (coding->full || sort_key_tables_ended(coding->tables))
 		return true;
 	if (coding->lookups < coding->judge_at)

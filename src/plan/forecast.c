@@ -27,6 +27,18 @@
 
 /* ---------------------------------------------------------------- devices */
 
+bool
+forecast_guesses(const SortShape *shape)
+{
+	SortShape there = *shape;
+	double values;
+
+	if (!shape->verified)
+		return false;
+	there.device = DEVICE_CUDA;
+	return predict_gpusort_coded(&there, &values) == 0 || predict_gpusort_temp(&there) > 0;
+}
+
 static double
 ms_on(const SortShape *shape, DeviceKind device)
 {
@@ -45,12 +57,13 @@ fastest_device(const SortShape *shape, double input_ms, double cpu_ms)
 {
 	DeviceKind fastest = DEVICE_CPU;
 	double least = (shape->wanted >= 0 ? 1 : OTHER_SHARE) * (input_ms + cpu_ms);
+	bool guesses = forecast_guesses(shape);
 
 	for (DeviceKind device = DEVICE_CPU + 1; device < DEVICES; device++)
 	{
 		double ms;
 
-		if (!device_is_usable(device, shape->verified, shape->beside))
+		if (!device_is_usable(device, guesses, shape->beside))
 			continue;
 		ms = input_ms + ms_on(shape, device);
 		if (ms < least)
@@ -71,7 +84,7 @@ forecast_limits(const SortShape *shape, double input_ms, SortExpected *expected)
 {
 	SortShape limited = *shape;
 
-	if (!device_is_open(shape->verified, shape->beside))
+	if (!device_is_open(forecast_guesses(shape), shape->beside))
 		return; /* that is the cpu device */
 	limited.wanted = Max(1, shape->rows);
 	expected->limited = fastest_device(&limited, input_ms, ms_on(&limited, DEVICE_CPU));
@@ -105,10 +118,11 @@ static DeviceKind
 choose_device(const SortShape *shape)
 {
 	DeviceKind fastest = DEVICE_CPU;
+	bool guesses = forecast_guesses(shape);
 
-	if (device_is_open(shape->verified, shape->beside))
+	if (device_is_open(guesses, shape->beside))
 		fastest = fastest_device(shape, 0, ms_on(shape, DEVICE_CPU));
-	return device_or_allowed(fastest, shape->verified, shape->beside);
+	return device_or_allowed(fastest, guesses, shape->beside);
 }
 
 /* ---------------------------------------------------------------- who reads it */

@@ -28,7 +28,7 @@
  * Bytes of a value's entry and slots besides its string; the tables have one byte in so many of the memory.
  */
 #define CODES_VALUE_BYTES 40
-#define CODES_MEMORY_SHARE(processes) (VALUES_SHARE * (1 + 2 * (processes)))
+#define CODES_MEMORY_SHARE(processes) (VALUES_SHARE * VALUES_MEMORY_TIMES(processes))
 
 /* What the tables take together with what ranks their values, in bytes for each byte of values. */
 #define RANKING_FACTOR 3
@@ -143,7 +143,8 @@ predict_shape_with_codes(const SortShape *shape, uint32 columns)
 	coded.fixed_key = true;
 	coded.verified = false;
 	coded.memory -= Min(shape->memory / VALUES_SHARE,
-						VALUES_MEMORY_MIN + predict_coded_values(shape, columns) * VALUE_MEMORY);
+						VALUES_MEMORY_TIMES(shape->processes) *
+							(VALUES_MEMORY_MIN + predict_coded_values(shape, columns) * VALUE_MEMORY));
 	return coded;
 }
 

@@ -113,13 +113,20 @@ left_rows(const SortShape *shape, double kept)
 	return Min(kept, Min(most, Max(least, work_of(shape)->room(shape))));
 }
 
+/* Are not all rows wanted?  A card drops none by codes. */
+static bool
+drops_rows(const SortShape *shape)
+{
+	return shape->wanted >= 0 || shape->rows_of_group > 0;
+}
+
 uint32
 predict_gpusort_coded(const SortShape *shape, double *values)
 {
 	uint32 columns;
 
 	*values = 0;
-	if (shape->device != DEVICE_CPU || work_bound(shape) >= 0)
+	if (work_bound(shape) >= 0 || (shape->device != DEVICE_CPU && drops_rows(shape)))
 		return 0;
 	columns = predict_coded_columns(shape, values);
 	return drops_in_groups(shape) && !predict_codes_are_within(shape, columns) ? 0 : columns;
