@@ -230,7 +230,7 @@ run_regression_tests() {
 # of memory and of indexes.
 tight_tests() {
 	echo types_text few_rows parallel index_builds index_statements index_spill
-	! runs_all || echo memory types_fixed types_variable types_seams bounds columns text_icu_ascii elsewhere cursors rescan
+	! runs_all || echo dictionary memory types_fixed types_variable types_seams bounds columns text_icu_ascii elsewhere cursors rescan
 }
 
 # The same with low thresholds, by which more processes write an index than there are pages for.

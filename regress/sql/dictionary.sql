@@ -26,7 +26,8 @@ CREATE TABLE repeated AS SELECT i AS id,
 	CASE WHEN i % 50 = 0 THEN repeat(md5((i % 7)::text), 400) ELSE 'x' END AS toasted,
 	(noise(i, 2) & 1023)::int AS number
 FROM generate_series(1, 12000) i;
-ALTER TABLE repeated SET (parallel_workers = 2);
+-- The build with low thresholds has no memory for so many workers: some are lone.
+ALTER TABLE repeated SET (parallel_workers = 5);
 ANALYZE repeated;
 SET gpusort.backend = cpu;
 SET min_parallel_table_scan_size = 0;
@@ -42,7 +43,7 @@ DECLARE
 	result text;
 BEGIN
 	PERFORM expect_sort(query, keys);
-	FOREACH way SLICE 1 IN ARRAY ARRAY[['on', '0', '64MB'], ['on', '0', '1MB'], ['on', '2', '64MB'], ['on', '2', '1MB'], ['auto', '0', '8MB']] LOOP
+	FOREACH way SLICE 1 IN ARRAY ARRAY[['on', '0', '64MB'], ['on', '0', '1MB'], ['on', '5', '64MB'], ['on', '2', '1MB'], ['auto', '0', '8MB']] LOOP
 		PERFORM set_config('gpusort.dictionary', way[1], true), set_config('max_parallel_workers_per_gather', way[2], true), set_config('work_mem', way[3], true);
 		result := check_expected_sort(query, keys);
 		IF result <> 'ok' THEN
@@ -70,7 +71,7 @@ DECLARE
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
 		IF line ~ 'Values:|Sort Method' THEN
-			RETURN NEXT regexp_replace(regexp_replace(ltrim(line), '\d+kB', 'NkB', 'g'), ' (Disk|Runs|Merge Passes).*', '');
+			RETURN NEXT regexp_replace(regexp_replace(regexp_replace(ltrim(line), '\d+kB', 'NkB', 'g'), ' (Disk|Runs|Merge Passes).*', ''), '\d+(.*ended)', 'N\1');
 		END IF;
 	END LOOP;
 END $$;

@@ -62,7 +62,8 @@ count_feed(const SortShape *shape, double rows, double *counts)
 static bool
 drops_in_groups(const SortShape *shape)
 {
-	return shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified;
+	return shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified &&
+		   shape->coded == 0;
 }
 
 /* How many of the rows are left then.  Groups for which the table has no room are left whole. */
