@@ -432,9 +432,11 @@ gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expec
 	if (gpusort_mode != GPUSORT_MODE_FORCE && sort->hashed == NULL && !is_faster)
 		return NULL;
 	if (expected != NULL)
-		*expected = (SortExpectation){.shape = candidate.shape,
-									  .ms = candidate.time.all,
-									  .input_ms = cost_input_ms(&yardstick, &shape, sort->input),
-									  .is_faster = is_faster};
+		*expected =
+			(SortExpectation){.shape = candidate.shape,
+							  .ms = candidate.time.all,
+							  .input_ms = cost_input_ms(&yardstick, &shape, sort->input),
+							  .rival_ms = sort_time_total(&yardstick.rival_shape, yardstick.time.sort),
+							  .is_faster = is_faster};
 	return create_path(sort, &candidate, &yardstick);
 }

@@ -36,6 +36,7 @@ typedef struct SortExpectation
 	SortShape shape;
 	double ms;		 /* milliseconds until all rows are returned, with the input */
 	double input_ms; /* milliseconds of the input by itself, in one process */
+	double rival_ms; /* milliseconds of the rival's sort by itself */
 	bool is_faster;	 /* is it faster than the rival? */
 } SortExpectation;
 
