@@ -11,6 +11,7 @@
 #include "base/pg_compat.h"
 #include "exec/limit_above.h"
 #include "exec/node_agg_input.h"
+#include "exec/node_agg_join.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
 #include "exec/node_window.h"
@@ -18,6 +19,7 @@
 #include "monitor/counters.h"
 #include "monitor/shared_memory.h"
 #include "plan/agg_input.h"
+#include "plan/agg_join.h"
 #include "plan/planner.h"
 #include "plan/window_plan.h"
 #include "plan/sort_plan.h"
@@ -47,7 +49,8 @@ static void
 look_for_namesakes(void)
 {
 	static const CustomScanMethods *const scans[] = {&gpusort_scan_methods, &gpusort_feed_scan_methods,
-													 &gpuwindow_scan_methods, &gpuagginput_scan_methods};
+													 &gpuwindow_scan_methods, &gpuagginput_scan_methods,
+													 &gpuaggjoin_scan_methods};
 	const char *setting = guc_taken();
 
 	for (int i = 0; i < lengthof(scans); i++)
@@ -66,6 +69,7 @@ _PG_init(void)
 	sort_plan_register(&gpusort_scan_methods, &gpusort_feed_scan_methods);
 	window_plan_register(&gpuwindow_scan_methods);
 	agg_input_register(&gpuagginput_scan_methods);
+	agg_join_register(&gpuaggjoin_scan_methods);
 	guc_define_all();
 	stats_init_local();
 	shared_memory_install_hooks();

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_aggregate.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
@@ -53,8 +54,8 @@ cannot_fail(const Node *argument)
 /*
  * An Agg evaluates arguments only of rows that pass the filter, so expressions could fail for others.
  */
-static bool
-arguments_supported(const Aggref *call)
+const char *
+sorted_aggregates_why_not(const Aggref *call)
 {
 	ListCell *cell;
 
@@ -63,11 +64,11 @@ arguments_supported(const Aggref *call)
 		Node *argument = (Node *) lfirst_node(TargetEntry, cell)->expr;
 
 		if (contain_volatile_functions(argument) || contain_subplans(argument))
-			return false;
+			return "its argument has a volatile function or a sub-select";
 		if (call->aggfilter != NULL && !cannot_fail(argument))
-			return false;
+			return "its argument is computed only for rows that pass its FILTER";
 	}
-	return true;
+	return NULL;
 }
 
 /* Does the Agg sort about as many rows as come?  Fewer ones it sorts sooner than all of them are sorted. */
@@ -78,15 +79,16 @@ sorts_most_rows(PlannerInfo *root, const Aggref *call)
 		   clause_selectivity(root, (Node *) call->aggfilter, 0, JOIN_INNER, NULL) >= LEAST_SHARE;
 }
 
-/* Is one of the rows that are equal in this call's order enough for all calls? */
+/* Is one of the rows that are equal in the order enough for all of its calls? */
 static bool
-one_of_equal_is_enough(const PlannerInfo *root, const Aggref *longest)
+one_of_equal_is_enough(const AggregateOrder *order)
 {
+	const Aggref *longest = linitial(order->calls);
 	ListCell *cell;
 
-	foreach(cell, root->agginfos)
+	foreach(cell, order->calls)
 	{
-		const Aggref *call = agginfo_call(lfirst(cell));
+		const Aggref *call = lfirst(cell);
 
 		if (agg_input_kind(call) != AGG_INPUT_FIRST || call->aggfilter != NULL ||
 			!equal(call->args, longest->args))
@@ -131,39 +133,102 @@ number_of_columns(const Aggref *call)
 }
 
 /*
- * The order of these groups, then of the call.  NIL: columns of the call are constant, equal to others, or
- * among the groups, so that agg_input_take would not find them all.
+ * The order of these groups, then of the call, by these clauses.  NIL: columns of the call are constant,
+ * equal to others, or among the groups, so that agg_input_take would not find them all.
  */
 static List *
-order_of_call(PlannerInfo *root, List *groups, const Aggref *call)
+order_by_clauses(PlannerInfo *root, List *groups, const Aggref *call, List *clauses)
 {
-	List *columns = make_pathkeys_for_sortclauses(root, agg_input_clauses(call), call->args);
+	List *columns = make_pathkeys_for_sortclauses(root, clauses, call->args);
 	List *pathkeys = add_pathkeys(list_copy(groups), columns);
 
 	return list_length(pathkeys) < list_length(groups) + Max(number_of_columns(call), 1) ? NIL : pathkeys;
 }
 
-/* The call whose order is the longest one; NULL: there is none. */
-static const Aggref *
-longest_order(PlannerInfo *root, List *groups, List **pathkeys)
+static List *
+order_of_call(PlannerInfo *root, List *groups, const Aggref *call)
 {
-	const Aggref *longest = NULL;
+	return order_by_clauses(root, groups, call, agg_input_clauses(call));
+}
+
+/* The same with NULLs at the other end, where an ordered set does not look at them. */
+static List *
+order_with_other_nulls(PlannerInfo *root, List *groups, const Aggref *call)
+{
+	List *clauses = copyObject(agg_input_clauses(call));
+	SortGroupClause *clause = linitial_node(SortGroupClause, clauses);
+
+	clause->nulls_first = !clause->nulls_first;
+	return order_by_clauses(root, groups, call, clauses);
+}
+
+/* The order that would spare the call its sort; NIL: there is none. */
+static List *
+order_that_spares(PlannerInfo *root, List *groups, const Aggref *call, bool presorted)
+{
+	Aggref alone = *call;
+
+	if (presorted)
+		aggref_set_presorted(&alone, false);
+	if (!agg_input_serves(&alone) || sorted_aggregates_why_not(call) != NULL || !sorts_most_rows(root, call))
+		return NIL;
+	return order_of_call(root, groups, call);
+}
+
+/* Adds the call to an order that begins with its own, or is the beginning of it; false: there is none. */
+static bool
+add_by_pathkeys(List *orders, List *pathkeys, Aggref *call)
+{
 	ListCell *cell;
 
-	foreach(cell, root->agginfos)
+	foreach(cell, orders)
 	{
-		const Aggref *call = agginfo_call(lfirst(cell));
-		List *order;
+		AggregateOrder *order = lfirst(cell);
 
-		if (!agg_input_serves(call) || !arguments_supported(call) || !sorts_most_rows(root, call))
+		if (pathkeys_contained_in(pathkeys, order->pathkeys))
+			order->calls = lappend(order->calls, call);
+		else if (pathkeys_contained_in(order->pathkeys, pathkeys))
+		{
+			order->pathkeys = pathkeys;
+			order->calls = lcons(call, order->calls);
+		}
+		else
 			continue;
-		order = order_of_call(root, groups, call);
-		if (list_length(order) <= list_length(*pathkeys))
-			continue;
-		*pathkeys = order;
-		longest = call;
+		return true;
 	}
-	return longest;
+	return false;
+}
+
+/* Adds the call to one of the orders, or its own order to them. */
+static List *
+add_to_orders(PlannerInfo *root, List *groups, List *orders, List *pathkeys, Aggref *call)
+{
+	AggregateOrder *order;
+
+	if (add_by_pathkeys(orders, pathkeys, call))
+		return orders;
+	if (call->aggkind == AGGKIND_ORDERED_SET &&
+		add_by_pathkeys(orders, order_with_other_nulls(root, groups, call), call))
+		return orders;
+	order = palloc0(sizeof(*order));
+	*order = (AggregateOrder){.pathkeys = pathkeys, .calls = list_make1(call)};
+	return lappend(orders, order);
+}
+
+static List *
+longest_first(List *orders)
+{
+	AggregateOrder *longest = NULL;
+	ListCell *cell;
+
+	foreach(cell, orders)
+	{
+		AggregateOrder *order = lfirst(cell);
+
+		if (longest == NULL || list_length(order->pathkeys) > list_length(longest->pathkeys))
+			longest = order;
+	}
+	return longest != NULL ? lcons(longest, list_delete_ptr(orders, longest)) : NIL;
 }
 
 /* The arguments that are sorted by and are no columns of the input. */
@@ -185,23 +250,45 @@ computed_arguments(const Aggref *call, const PathTarget *target)
 	return computed;
 }
 
-AggregateOrder
-sorted_aggregates_order(PlannerInfo *root, const Path *input)
+/*
+ * Can the groups be formed by an order?  From 16 on PostgreSQL may add the order of an aggregate to theirs.
+ */
+static bool
+groups_supported(PlannerInfo *root, List *groups, bool presorted)
 {
-	AggregateOrder order = {.pathkeys = NIL};
-	List *groups = groupby_pathkeys(root);
-	const Aggref *longest;
+	return root->parse->hasAggs && root->parse->groupingSets == NIL &&
+		   (presorted || list_length(groups) == list_length(root->group_pathkeys)) &&
+		   list_length(groups) >= list_length(processed_group_clause(root));
+}
 
-	if (!root->parse->hasAggs || root->parse->groupingSets != NIL ||
-		list_length(groups) < list_length(root->group_pathkeys) ||
-		list_length(groups) < list_length(processed_group_clause(root)))
-		return order;
-	longest = longest_order(root, groups, &order.pathkeys);
-	if (longest == NULL)
-		return order;
-	order.computed = computed_arguments(longest, input->pathtarget);
-	order.one_of_equal = one_of_equal_is_enough(root, longest);
-	return order;
+List *
+sorted_aggregates_orders(PlannerInfo *root, const Path *input, bool presorted, List **rest)
+{
+	List *groups = groupby_pathkeys(root);
+	List *orders = NIL;
+	ListCell *cell;
+
+	*rest = NIL;
+	if (!groups_supported(root, groups, presorted))
+		return NIL;
+	foreach(cell, root->agginfos)
+	{
+		Aggref *call = agginfo_call(lfirst(cell));
+		List *pathkeys = order_that_spares(root, groups, call, presorted);
+
+		if (pathkeys == NIL)
+			*rest = lappend(*rest, call);
+		else
+			orders = add_to_orders(root, groups, orders, pathkeys, call);
+	}
+	foreach(cell, orders)
+	{
+		AggregateOrder *order = lfirst(cell);
+
+		order->computed = computed_arguments(linitial(order->calls), input->pathtarget);
+		order->one_of_equal = one_of_equal_is_enough(order);
+	}
+	return longest_first(orders);
 }
 
 Path *

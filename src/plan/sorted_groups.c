@@ -31,19 +31,28 @@ number_of_groups(PlannerInfo *root, List *clause, const Path *input, const Group
 }
 
 Path *
-sorted_aggregates_path(PlannerInfo *root, RelOptInfo *rel, Path *input, List *pathkeys,
-					   const GroupPathExtraData *extra)
+aggregates_path(PlannerInfo *root, RelOptInfo *rel, Path *input, PathTarget *target, AggStrategy strategy,
+				AggSplit split, List *having, const GroupPathExtraData *extra)
 {
 	List *clause = processed_group_clause(root);
 	AggClauseCosts costs = {0};
+
+	/* as if none were split: not all of the query's aggregates have the functions for that */
+	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+	return (Path *) create_agg_path(root, rel, input, target, strategy, split, clause, having, &costs,
+									number_of_groups(root, clause, input, extra));
+}
+
+Path *
+sorted_aggregates_path(PlannerInfo *root, RelOptInfo *rel, Path *input, List *pathkeys,
+					   const GroupPathExtraData *extra)
+{
 	Path *sort = (Path *) create_sort_path(root, rel, input, pathkeys, -1);
 
-	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
 	/* without rows there is no group, also if its columns are constants, which the clause leaves out */
-	return (Path *) create_agg_path(root, rel, sort, rel->reltarget,
-									root->parse->groupClause != NIL ? AGG_SORTED : AGG_PLAIN, AGGSPLIT_SIMPLE,
-									clause, (List *) extra->havingQual, &costs,
-									number_of_groups(root, clause, input, extra));
+	return aggregates_path(root, rel, sort, rel->reltarget,
+						   root->parse->groupClause != NIL ? AGG_SORTED : AGG_PLAIN, AGGSPLIT_SIMPLE,
+						   (List *) extra->havingQual, extra);
 }
 
 static Path *

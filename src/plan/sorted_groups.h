@@ -33,6 +33,14 @@ extern Path *sorted_aggregates_path(PlannerInfo *root, RelOptInfo *rel, Path *in
 									const GroupPathExtraData *extra);
 
 /*
+ * Returns PostgreSQL's own path of rel for aggregates of these rows, or a part of them, with this output.
+ * having: the condition of the groups.
+ */
+extern Path *aggregates_path(PlannerInfo *root, RelOptInfo *rel, Path *input, PathTarget *target,
+							 AggStrategy strategy, AggSplit split, List *having,
+							 const GroupPathExtraData *extra);
+
+/*
  * union_input: finds the input of a UNION among the paths of rel, a set operation.  sorted_union_path:
  * returns PostgreSQL's own path for it over a Sort.
  */

@@ -19,6 +19,7 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
+#include "plan/aggregates_apart.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
@@ -412,7 +413,9 @@ partial_for_aggregates(PlannerInfo *root, const RelOptInfo *input_rel, const Agg
 static bool
 offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const GroupPathExtraData *extra)
 {
-	AggregateOrder order = sorted_aggregates_order(sort->root, sort->input);
+	List *rest;
+	List *orders = sorted_aggregates_orders(sort->root, sort->input, false, &rest);
+	const AggregateOrder *order = orders != NIL ? linitial(orders) : NULL;
 	const Path *cheapest = rival_cheapest(sort->rel, 1, false);
 	Chain fetching = {.top = NULL, .sort = NULL};
 	Rival rival;
@@ -420,7 +423,7 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 	Path *top;
 	Path *path;
 
-	if (order.pathkeys == NIL || cheapest == NULL || !sort_may_be_offered(sort->input, order.pathkeys))
+	if (order == NULL || cheapest == NULL || !sort_may_be_offered(sort->input, order->pathkeys))
 		return false;
 	if (gpusort_mode != GPUSORT_MODE_FORCE && !groups_by_agg(cheapest))
 		return false;
@@ -432,11 +435,12 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 		if (!find_sort(unconstify(Path *, cheapest), input_rel, &fetching))
 			return false;
 	}
-	sort->partial = partial_for_aggregates(sort->root, input_rel, &order);
-	sort->input = sorted_aggregates_input(sort->root, sort->input, order.computed);
-	sort->pathkeys = order.pathkeys;
-	sort->group_columns = order.one_of_equal ? list_length(order.pathkeys) : 0;
-	top = sorted_aggregates_path(sort->root, sort->rel, sort->input, order.pathkeys, extra);
+	sort->partial = partial_for_aggregates(sort->root, input_rel, order);
+	sort->input = sorted_aggregates_input(sort->root, sort->input, order->computed);
+	sort->pathkeys = order->pathkeys;
+	if (order->one_of_equal && list_length(orders) == 1 && rest == NIL)
+		sort->group_columns = list_length(order->pathkeys);
+	top = sorted_aggregates_path(sort->root, sort->rel, sort->input, order->pathkeys, extra);
 	rival_describe(input_rel, fetching.sort != NULL ? fetching.sort : path_below(top), &rival);
 	gpusort = gpusort_path(sort, &rival, NULL);
 	if (gpusort == NULL)
@@ -465,7 +469,8 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	sort.fraction = fraction_wanted_of(root, stage, sort.input->rows);
 	for_aggregates = sort;
 	if (stage == UPPERREL_GROUP_AGG && !IS_OTHER_REL(output_rel) &&
-		offer_for_aggregates(&for_aggregates, input_rel, extra))
+		(aggregates_apart_offer(&sort, input_rel, extra) ||
+		 offer_for_aggregates(&for_aggregates, input_rel, extra)))
 		return;
 	chain = find_chain(root, stage, input_rel, output_rel, extra, sort.fraction);
 	if (chain.top == NULL || !sort_may_be_offered(sort.input, chain.sort->pathkeys))
