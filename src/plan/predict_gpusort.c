@@ -62,8 +62,7 @@ count_feed(const SortShape *shape, double rows, double *counts)
 static bool
 drops_in_groups(const SortShape *shape)
 {
-	return shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified &&
-		   shape->coded == 0;
+	return shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified;
 }
 
 /* How many of the rows are left then.  Groups for which the table has no room are left whole. */

@@ -129,7 +129,7 @@ count_verification(const SortShape *shape, double times, double far, double *cou
 double
 work_bound(const SortShape *shape)
 {
-	return shape->verified || shape->coded != 0 ? -1 : shape->wanted;
+	return shape->verified ? -1 : shape->wanted;
 }
 
 void

@@ -41,8 +41,8 @@ extern bool work_keeps_keys_alone(const SortShape *shape);
 extern SortKeyClass work_encoded_class(const SortKeyShape *key);
 
 /*
- * Returns the number of wanted rows, if others are dropped: for that their keys must say the order, without
- * codes; else -1.
+ * Returns the number of wanted rows, if others are dropped: for that their keys must say the order; else -1.
+ * A shape with codes has the number that its first column tells (predict_codes.c).
  */
 extern double work_bound(const SortShape *shape);
 
