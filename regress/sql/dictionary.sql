@@ -99,6 +99,8 @@ BEGIN
 	RETURN QUERY SELECT c.taken, regexp_replace(c.how, 'about [0-9.]+ [kM]B', 'about N MB') FROM gpusort_check(query) AS c;
 END $$;
 SELECT keys, codes, s.* FROM unnest(ARRAY['few COLLATE "en-x-icu", number', 'few COLLATE "C", number', 'few COLLATE "en-x-icu", name', 'few COLLATE "en-x-icu" LIMIT 10']) AS keys, unnest('{off,auto}'::text[]) AS codes, said('SELECT * FROM repeated ORDER BY ' || keys, codes) AS s ORDER BY keys COLLATE "C", codes COLLATE "C" DESC;
+-- Strings that their first bytes tell apart must come more often.
+SELECT s.* FROM said('SELECT * FROM repeated WHERE id <= 8000 ORDER BY padded COLLATE "C"', 'auto') AS s;
 
 -- Cursors read backwards; a rescan sorts again.
 SET gpusort.mode = force;
