@@ -34,6 +34,9 @@
 #include "plan/sorted_aggregates.h"
 #include "plan/sorted_groups.h"
 
+/* Milliseconds that a GpuAggInput and an Agg take for a row that is returned, at least. */
+#define AGG_ROW_MS 0.0001
+
 /* What is computed apart. */
 typedef struct Apart
 {
@@ -218,6 +221,35 @@ strategy_of_order(const PlannerInfo *root)
 	return root->parse->groupClause != NIL ? AGG_SORTED : AGG_PLAIN;
 }
 
+/* The GpuSort of sort's input, if that is faster, or else NULL. */
+static CustomPath *
+sort_by_order(SortToOffer *sort, const Apart *apart, const AggregateOrder *order, SortExpectation *expected)
+{
+	Rival rival;
+
+	*expected = (SortExpectation){.ms = 0};
+	sort->pathkeys = order->pathkeys;
+	rival_describe(apart->input_rel,
+				   (Path *) create_sort_path(sort->root, sort->rel, sort->input, order->pathkeys, -1), &rival);
+	return gpusort_path(sort, &rival, expected);
+}
+
+/* The time of all rows with all columns in this order, as one Agg for all aggregates has them. */
+static double
+ms_of_all(const Apart *apart, const AggregateOrder *order)
+{
+	SortToOffer sort = *apart->sort;
+	SortExpectation expected;
+	CustomPath *gpusort;
+
+	if (is_parallel_safe(sort.root, (Node *) order->computed))
+		sort.partial = sorted_aggregates_input(sort.root, partial_input(apart->input_rel, order->pathkeys),
+											   order->computed);
+	sort.input = sorted_aggregates_input(sort.root, sort.input, order->computed);
+	gpusort = sort_by_order(&sort, apart, order, &expected);
+	return sort.rows * AGG_ROW_MS + (gpusort != NULL ? expected.ms : expected.input_ms + expected.rival_ms);
+}
+
 /* Adds the aggregates of an order over a GpuSort, if that is faster.  False: it is not. */
 static bool
 add_order(Apart *apart, const AggregateOrder *order)
@@ -225,7 +257,6 @@ add_order(Apart *apart, const AggregateOrder *order)
 	SortToOffer sort = *apart->sort;
 	PathTarget *target = target_of_order(apart, order);
 	SortExpectation expected;
-	Rival rival;
 	CustomPath *gpusort;
 	Path *path;
 
@@ -234,17 +265,13 @@ add_order(Apart *apart, const AggregateOrder *order)
 	if (is_parallel_safe(sort.root, (Node *) order->computed))
 		sort.partial = narrowed(sort.root, partial_input(apart->input_rel, order->pathkeys), target);
 	sort.input = narrowed(sort.root, sort.input, target);
-	sort.pathkeys = order->pathkeys;
 	sort.group_columns = order->one_of_equal ? list_length(order->pathkeys) : 0;
-	rival_describe(apart->input_rel,
-				   (Path *) create_sort_path(sort.root, sort.rel, sort.input, order->pathkeys, -1), &rival);
-	gpusort = gpusort_path(&sort, &rival, &expected);
+	gpusort = sort_by_order(&sort, apart, order, &expected);
 	if (gpusort == NULL)
 		return false;
 	path = aggregates_path(sort.root, sort.rel, &gpusort->path, output_of(apart, calls_alone(order->calls)),
 						   strategy_of_order(sort.root), AGGSPLIT_SIMPLE, NIL, apart->extra);
-	/* the first order is the one that a single Agg would have */
-	apart->rival_ms += apart->paths == NIL ? expected.ms : expected.rival_ms;
+	apart->rival_ms += apart->paths == NIL ? ms_of_all(apart, order) : expected.rival_ms;
 	apart->ms += expected.ms;
 	add_path_of(apart, path, order->calls);
 	return true;
@@ -381,7 +408,7 @@ aggregates_apart_offer(const SortToOffer *sort, const RelOptInfo *input_rel, con
 	List *orders = sorted_aggregates_orders(sort->root, sort->input, true, &rest);
 	ListCell *cell;
 
-	if (list_length(orders) < 2 || cheapest == NULL || !is_read_again_as_it_was(&apart) ||
+	if (orders == NIL || cheapest == NULL || !is_read_again_as_it_was(&apart) ||
 		!describe_output(&apart))
 		return false;
 	foreach(cell, orders)
@@ -391,11 +418,13 @@ aggregates_apart_offer(const SortToOffer *sort, const RelOptInfo *input_rel, con
 		if (!add_order(&apart, order))
 			rest = list_concat(rest, order->calls);
 	}
-	if (list_length(apart.paths) < 2)
+	if (apart.paths == NIL || (gpusort_mode == GPUSORT_MODE_FORCE && list_length(apart.paths) < 2))
 		return false;
 	if (rest != NIL)
 		add_rest(&apart, rest);
-	if (gpusort_mode != GPUSORT_MODE_FORCE && apart.ms > WORTH_SHARE * apart.rival_ms)
+	elog(DEBUG1, "apart %d %g %g", list_length(apart.paths), apart.ms, apart.rival_ms);
+	if (list_length(apart.paths) < 2 ||
+		(gpusort_mode != GPUSORT_MODE_FORCE && apart.ms > PLAN_SHARE * apart.rival_ms))
 		return false;
 	offer(&apart, cheapest);
 	return true;

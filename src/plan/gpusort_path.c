@@ -429,8 +429,6 @@ gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expec
 	/* an incremental sort need not read all of its input then, whatever a GpuSort saves of all */
 	is_faster = cost_is_lower(&yardstick, &candidate.time) &&
 				!(yardstick.rival_shape.groups > 0 && may_end_early(sort->root));
-	if (gpusort_mode != GPUSORT_MODE_FORCE && sort->hashed == NULL && !is_faster)
-		return NULL;
 	if (expected != NULL)
 		*expected =
 			(SortExpectation){.shape = candidate.shape,
@@ -438,5 +436,7 @@ gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expec
 							  .input_ms = cost_input_ms(&yardstick, &shape, sort->input),
 							  .rival_ms = sort_time_total(&yardstick.rival_shape, yardstick.time.sort),
 							  .is_faster = is_faster};
+	if (gpusort_mode != GPUSORT_MODE_FORCE && sort->hashed == NULL && !is_faster)
+		return NULL;
 	return create_path(sort, &candidate, &yardstick);
 }

@@ -37,7 +37,8 @@ aggregates_path(PlannerInfo *root, RelOptInfo *rel, Path *input, PathTarget *tar
 	List *clause = processed_group_clause(root);
 	AggClauseCosts costs = {0};
 
-	get_agg_clause_costs(root, split, &costs);
+	/* as if none were split: not all of the query's aggregates have the functions for that */
+	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
 	return (Path *) create_agg_path(root, rel, input, target, strategy, split, clause, having, &costs,
 									number_of_groups(root, clause, input, extra));
 }
