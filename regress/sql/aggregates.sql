@@ -145,6 +145,58 @@ SELECT string_agg(DISTINCT check_aggregates(format('SELECT %s FROM r, generate_s
 SELECT string_agg(DISTINCT check_aggregates(format('SELECT count(DISTINCT %s) FROM counted, generate_series(1, 5)', c), NULL), ',') AS counts, string_agg(DISTINCT check_aggregates(format('SELECT wide %% 4, count(DISTINCT %s) FROM counted, generate_series(1, 5) GROUP BY 1', c), NULL), ',') AS in_groups FROM unnest('{few,big,t,text_c,long,num}'::text[]) AS c;
 RESET work_mem;
 RESET gpusort.work_mem;
+-- Aggregates that need different orders, apart: so many of them are there, and a GpuAggJoin.
+CREATE FUNCTION check_apart(query text, taken int DEFAULT 2) RETURNS text LANGUAGE plpgsql SET gpusort.mode = force AS $$
+BEGIN
+	RETURN CASE WHEN nodes(query, '(GpuAggJoin)') = 1 THEN check_aggregates(query, taken) ELSE 'together' END;
+END $$;
+SELECT apart, string_agg(DISTINCT check_apart(format('SELECT %s FROM r', apart), taken), ',') AS all_rows, string_agg(DISTINCT check_apart(format('SELECT %s, count(*) + min(id), avg(n) FROM r HAVING count(DISTINCT few) > 1', apart), NULL), ',') AS beside,
+	string_agg(DISTINCT check_apart(format('SELECT g, %s FROM r GROUP BY g', apart), taken), ',') AS groups, string_agg(DISTINCT check_apart(format('SELECT %s, d + 1, sum(id), max(t), wide %% 10 FROM r GROUP BY d, wide %% 10 HAVING max(few) > 3', apart), taken), ',') AS in_groups,
+	string_agg(DISTINCT check_apart(format('SELECT t, count(*) FILTER (WHERE few > 2), %s FROM r GROUP BY t', apart), NULL), ',') AS nulls, string_agg(DISTINCT check_apart(format('SELECT d, %s, count(*) FROM r WHERE id < 0 GROUP BY d', apart), taken), ',') AS no_group, string_agg(DISTINCT check_apart(format('SELECT %s, count(*), sum(id) FROM r WHERE id < 0', apart), taken), ',') AS no_rows
+FROM (VALUES ('count(DISTINCT few), count(DISTINCT big)', 2), ('count(DISTINCT t) - count(DISTINCT few), sum(DISTINCT f), count(DISTINCT few) * 2', 3), ('string_agg(t, '','' ORDER BY t, id), array_agg(few ORDER BY n, id)', 2), ('percentile_cont(0.5) WITHIN GROUP (ORDER BY f), percentile_disc(0.2) WITHIN GROUP (ORDER BY few), mode() WITHIN GROUP (ORDER BY n)', 3),
+	('mode() WITHIN GROUP (ORDER BY few DESC), mode() WITHIN GROUP (ORDER BY few)', 2), ('count(DISTINCT upper(t)), count(DISTINCT few + 1), count(DISTINCT (few, d))', 3), ('count(DISTINCT few) FILTER (WHERE n > 1), percentile_disc(0.5) WITHIN GROUP (ORDER BY f DESC) FILTER (WHERE id % 3 > 0)', 2),
+	('count(DISTINCT few), count(DISTINCT few) FILTER (WHERE n > 2), count(DISTINCT big), array_agg(DISTINCT few ORDER BY few), rank(3) WITHIN GROUP (ORDER BY few), sum(DISTINCT n)', 3), ('regr_count(DISTINCT few, n), count(DISTINCT n), count(DISTINCT f)', 3)) AS calls (apart, taken) GROUP BY apart ORDER BY apart COLLATE "C";
+SELECT query, check_apart(query, taken) AS result FROM (VALUES ('SELECT g, few, count(DISTINCT n), count(DISTINCT id) FROM r GROUP BY g, few', 2), ('SELECT r.*, count(DISTINCT o.n), count(DISTINCT o.id) FROM r JOIN r AS o USING (g) WHERE r.id < 100 GROUP BY r.id', 2), ('SELECT abs(few), count(DISTINCT n), count(DISTINCT few) FROM r GROUP BY 1', 2),
+	('SELECT o.d, s.* FROM (SELECT DISTINCT d FROM r) AS o, LATERAL (SELECT count(DISTINCT few), count(DISTINCT big), sum(id) FROM r WHERE r.d < o.d) AS s', 2), ('SELECT o.d, s.* FROM (SELECT DISTINCT d FROM r) AS o, LATERAL (SELECT b, count(DISTINCT few), count(DISTINCT big), sum(id) FROM r WHERE r.d < o.d GROUP BY b) AS s', 2),
+	('SELECT d, sum(count(DISTINCT few)) OVER (ORDER BY d), count(DISTINCT big) FROM r GROUP BY d', 2), ('SELECT d, count(DISTINCT few), count(DISTINCT big) FROM r WHERE few IN (SELECT few FROM r WHERE id < 9) OR id < (SELECT min(g) + 50 FROM r AS i WHERE i.id < r.id) GROUP BY d', 2), ('SELECT count(DISTINCT few), count(DISTINCT big) FROM r WHERE id = (SELECT min(g) FROM r)', 2),
+	('SELECT g, count(DISTINCT few), count(DISTINCT big) FROM r GROUP BY g ORDER BY 2, 3, 1', 2), ('SELECT DISTINCT count(DISTINCT few), count(DISTINCT big) FROM r GROUP BY d ORDER BY 1', 2), ('SELECT x, count(DISTINCT few), count(DISTINCT n) FROM r LEFT JOIN (SELECT id AS i, n AS x FROM r WHERE b) AS s ON i = id GROUP BY x', 2),
+	('SELECT count(DISTINCT few) FILTER (WHERE id = 9), count(DISTINCT big), count(DISTINCT n) FILTER (WHERE random() < 2), max(id) FROM r', NULL), ('SELECT d, count(DISTINCT few) = (SELECT count(*) FROM r AS i WHERE i.d = r.d), count(DISTINCT n) FROM r GROUP BY d', 2)) AS q (query, taken);
+-- Not where rows could be others when they are read again, or where only an Agg knows a part of the output.
+SELECT query, nodes(query, '(GpuAggJoin)') AS apart, check_aggregates(query, NULL) AS result FROM unnest(ARRAY['SELECT count(DISTINCT few), count(DISTINCT n) FROM r WHERE id < 100 + random() * 0', 'SELECT count(DISTINCT few), count(DISTINCT n) FROM r TABLESAMPLE system (100)', 'SELECT count(DISTINCT few), count(DISTINCT n) FROM (SELECT few, n FROM r OFFSET 0) AS s',
+	'SELECT random() < 2, count(DISTINCT few), count(DISTINCT n) FROM r GROUP BY 1', 'SELECT d, GROUPING(d), count(DISTINCT few), count(DISTINCT n) FROM r GROUP BY d', 'SELECT count(DISTINCT i), count(DISTINCT i % 7) FROM generate_series(1, 2000) AS i', 'SELECT d, count(DISTINCT few), count(DISTINCT n) FROM r GROUP BY ROLLUP (d)',
+	'SELECT count(DISTINCT few), count(DISTINCT n) FROM r WHERE few > (SELECT random() * 0 + i.few FROM r AS i WHERE i.id = r.id OFFSET 0) - 1']) AS query, set_config('gpusort.mode', 'force', true);
+SET gpusort.mode = force;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT d, count(DISTINCT few) + 1 AS more, percentile_disc(0.5) WITHIN GROUP (ORDER BY n), count(*) FROM r GROUP BY d HAVING count(DISTINCT few) > 3;
+SELECT count(DISTINCT few), count(DISTINCT n), sum(1 / (id - 7)) FROM r;
+SELECT count(DISTINCT few), count(DISTINCT n) FROM r HAVING 1 / (count(DISTINCT few) - 40) > 0;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT d, count(DISTINCT few), count(DISTINCT big) FROM r GROUP BY d ORDER BY d;
+FETCH 2 FROM c;
+MOVE LAST FROM c;
+FETCH BACKWARD 2 FROM c;
+ROLLBACK;
+PREPARE p(int) AS SELECT count(DISTINCT few), count(DISTINCT n), sum(few + $1) FROM r WHERE id < $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE p(100);
+EXECUTE p(1000);
+DEALLOCATE p;
+RESET plan_cache_mode;
+RESET gpusort.mode;
+-- Runs in files, and aggregates that workers compute in part.
+SET work_mem = '64kB';
+SET gpusort.work_mem = '64kB';
+SELECT check_apart('SELECT count(DISTINCT r.few), count(DISTINCT r.big), sum(o.id) FROM r JOIN r AS o USING (d)') AS all_rows, check_apart('SELECT g % 4, count(DISTINCT r.few), count(DISTINCT r.big), sum(o.id) FROM r JOIN r AS o USING (g) GROUP BY 1') AS groups;
+RESET work_mem;
+RESET gpusort.work_mem;
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SELECT query, nodes(query, 'Partial') AS in_part, check_apart(query) AS result FROM unnest('{"SELECT count(DISTINCT few), count(DISTINCT big), sum(id), avg(n), max(t) FROM r","SELECT d, count(DISTINCT few), count(DISTINCT big), avg(id), count(n) FROM r GROUP BY d","SELECT count(DISTINCT few), count(DISTINCT big), json_agg(id) IS NULL, sum(n) FROM r"}'::text[]) AS query, set_config('gpusort.mode', 'force', true);
+RESET max_parallel_workers_per_gather;
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
 -- Again with other parameters, in a cursor, in a function's loop, below a window, above one, in a sub-select.
 SELECT query, check_aggregates(query, taken) AS result FROM (VALUES ('SELECT o.d, s.* FROM (SELECT DISTINCT d FROM r) AS o, LATERAL (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few), count(*) FROM r WHERE r.d < o.d) AS s', 1),
 	('SELECT o.d, (SELECT mode() WITHIN GROUP (ORDER BY few) FROM r WHERE r.d < o.d) FROM (SELECT DISTINCT d FROM r) AS o', 1), ('SELECT o.d, (SELECT count(DISTINCT few) FROM r WHERE r.d < o.d) FROM (SELECT DISTINCT d FROM r) AS o', 1),
@@ -183,6 +235,10 @@ EXPLAIN (COSTS OFF) SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FRO
 EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many WHERE id < 100;
 -- Not where a filter leaves few of them.
 SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id < 100) FROM many', '(GpuSort)') AS few, nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id > 100) FROM many', '(GpuSort)') AS most;
+-- Apart where sorts take longer than reading the table again, also beside what needs no sort.
+SET max_parallel_workers_per_gather = 0;
+SELECT query, nodes(query, '(GpuAggJoin)') AS apart FROM unnest('{"SELECT count(DISTINCT k), count(DISTINCT g) FROM many","SELECT count(DISTINCT g), count(*) FROM many","SELECT count(DISTINCT n), count(*) FROM many","SELECT count(DISTINCT k), count(DISTINCT g) FROM many WHERE id < 100","SELECT count(DISTINCT k), count(DISTINCT g), sum(id) FROM many JOIN (SELECT i AS id FROM generate_series(1, 40000) AS i) AS s USING (id)","SELECT count(*), count(g) FROM many"}'::text[]) AS query;
+RESET max_parallel_workers_per_gather;
 -- An index has the greatest value at once.
 CREATE INDEX ON many (md5(k::text));
 ANALYZE many;

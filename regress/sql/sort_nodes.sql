@@ -228,7 +228,7 @@ SELECT count(*) FROM (SELECT rank() OVER (ORDER BY wide) FROM n) s;
 -- What is left alone: a grouping's own sorts, an aggregate's if the order of its input does not spare it.
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT k, g, count(*) FROM n GROUP BY GROUPING SETS ((k), (g))') ORDER BY taken;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), rank(1::bigint) WITHIN GROUP (ORDER BY k) FROM n GROUP BY g') ORDER BY taken;
--- An aggregate's order is that of a sort below the grouping; what else it sorts itself stays.
+-- An aggregate's order is that of a sort below the grouping; each order has its own.
 SELECT bool_and(taken) AS presorted, count(*) FILTER (WHERE taken) AS taken
 FROM gpusort_check('SELECT g, string_agg(t, '','' ORDER BY id DESC) FROM n GROUP BY g');
 SELECT count(*) FILTER (WHERE taken) AS taken, count(*) FILTER (WHERE NOT taken) >= 1 AS others

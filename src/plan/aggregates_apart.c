@@ -170,6 +170,45 @@ add_path_of(Apart *apart, Path *path, List *calls)
 	apart->paths = lappend(apart->paths, path);
 }
 
+/* ---------------------------------------------------------------- sorts that no order spares */
+
+static bool
+sorts(const Aggref *call)
+{
+	return call->aggkind != AGGKIND_NORMAL || call->aggdistinct != NIL || call->aggorder != NIL;
+}
+
+static bool
+any_sorts(List *calls)
+{
+	ListCell *cell;
+
+	foreach(cell, calls)
+	{
+		if (sorts(lfirst_node(Aggref, cell)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * An Agg that sorts by itself wants the groups one after the other, so one of those in an order gets these.
+ */
+static void
+move_sorting(AggregateOrder *order, List **calls)
+{
+	ListCell *cell;
+
+	foreach(cell, *calls)
+	{
+		if (!sorts(lfirst_node(Aggref, cell)))
+			continue;
+		order->one_of_equal = false;
+		order->calls = lappend(order->calls, lfirst(cell));
+		*calls = foreach_delete_current(*calls, cell);
+	}
+}
+
 /* ---------------------------------------------------------------- aggregates in an order */
 
 /* A target, and an input that it is computed from. */
@@ -230,7 +269,8 @@ sort_by_order(SortToOffer *sort, const Apart *apart, const AggregateOrder *order
 	*expected = (SortExpectation){.ms = 0};
 	sort->pathkeys = order->pathkeys;
 	rival_describe(apart->input_rel,
-				   (Path *) create_sort_path(sort->root, sort->rel, sort->input, order->pathkeys, -1), &rival);
+				   (Path *) create_sort_path(sort->root, sort->rel, sort->input, order->pathkeys, -1),
+				   &rival);
 	return gpusort_path(sort, &rival, expected);
 }
 
@@ -290,8 +330,7 @@ are_partial(const PlannerInfo *root, List *calls)
 		const Aggref *call = lfirst_node(Aggref, cell);
 		const AggTransInfo *state = list_nth(root->aggtransinfos, call->aggtransno);
 
-		if (call->aggkind != AGGKIND_NORMAL || call->aggdistinct != NIL || call->aggorder != NIL ||
-			!OidIsValid(state->combinefn_oid) ||
+		if (sorts(call) || !OidIsValid(state->combinefn_oid) ||
 			(state->aggtranstype == INTERNALOID &&
 			 !(OidIsValid(state->serialfn_oid) && OidIsValid(state->deserialfn_oid))))
 			return false;
@@ -330,22 +369,6 @@ in_workers(const Apart *apart, List *calls, List *alone, AggStrategy strategy)
 	path = (Path *) create_gather_path(root, rel, path, path->pathtarget, NULL, &rows);
 	return aggregates_path(root, rel, path, output_of(apart, alone), strategy, AGGSPLIT_FINAL_DESERIAL, NIL,
 						   apart->extra);
-}
-
-/* Do some of the calls sort, so that groups cannot be hashed? */
-static bool
-any_sorts(List *calls)
-{
-	ListCell *cell;
-
-	foreach(cell, calls)
-	{
-		const Aggref *call = lfirst_node(Aggref, cell);
-
-		if (call->aggkind != AGGKIND_NORMAL || call->aggdistinct != NIL || call->aggorder != NIL)
-			return true;
-	}
-	return false;
 }
 
 /* Adds the calls that no order serves. */
@@ -408,9 +431,9 @@ aggregates_apart_offer(const SortToOffer *sort, const RelOptInfo *input_rel, con
 	List *orders = sorted_aggregates_orders(sort->root, sort->input, true, &rest);
 	ListCell *cell;
 
-	if (orders == NIL || cheapest == NULL || !is_read_again_as_it_was(&apart) ||
-		!describe_output(&apart))
+	if (orders == NIL || cheapest == NULL || !is_read_again_as_it_was(&apart) || !describe_output(&apart))
 		return false;
+	move_sorting(linitial(orders), &rest);
 	foreach(cell, orders)
 	{
 		AggregateOrder *order = lfirst(cell);
@@ -422,7 +445,6 @@ aggregates_apart_offer(const SortToOffer *sort, const RelOptInfo *input_rel, con
 		return false;
 	if (rest != NIL)
 		add_rest(&apart, rest);
-	elog(DEBUG1, "apart %d %g %g", list_length(apart.paths), apart.ms, apart.rival_ms);
 	if (list_length(apart.paths) < 2 ||
 		(gpusort_mode != GPUSORT_MODE_FORCE && apart.ms > PLAN_SHARE * apart.rival_ms))
 		return false;

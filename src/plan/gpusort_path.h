@@ -48,8 +48,8 @@ extern Path *partial_input(const RelOptInfo *rel, List *pathkeys);
 
 /*
  * Returns the fastest GpuSort if it is expected to be faster than the rival, or the mode is force, or the
- * planner would not sort at all; otherwise NULL.  The path is not in a rel's list of paths.  Fills `expected`,
- * if it is not NULL and a GpuSort is possible.
+ * planner would not sort at all; otherwise NULL.  The path is not in a rel's list of paths.  Fills
+ * `expected`, if it is not NULL and a GpuSort is possible.
  */
 extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected);
 
