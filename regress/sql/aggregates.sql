@@ -192,7 +192,8 @@ SET max_parallel_workers_per_gather = 2;
 SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
-SELECT query, nodes(query, 'Partial') AS in_part, check_apart(query) AS result FROM unnest('{"SELECT count(DISTINCT few), count(DISTINCT big), sum(id), avg(n), max(t) FROM r","SELECT d, count(DISTINCT few), count(DISTINCT big), avg(id), count(n) FROM r GROUP BY d","SELECT count(DISTINCT few), count(DISTINCT big), json_agg(id) IS NULL, sum(n) FROM r"}'::text[]) AS query, set_config('gpusort.mode', 'force', true);
+CREATE AGGREGATE whole_sum(int) (SFUNC = int4pl, STYPE = int, INITCOND = 0, PARALLEL = SAFE);
+SELECT query, nodes(query, 'Partial') AS in_part, check_apart(query) AS result FROM unnest('{"SELECT count(DISTINCT few), count(DISTINCT big), sum(id), avg(n), max(t) FROM r","SELECT d, count(DISTINCT few), count(DISTINCT big), avg(id), count(n) FROM r GROUP BY d","SELECT count(DISTINCT few), count(DISTINCT big), whole_sum(id), sum(n) FROM r","SELECT count(DISTINCT few), count(DISTINCT big), json_agg(id) IS NULL, sum(n) FROM r"}'::text[]) AS query, set_config('gpusort.mode', 'force', true);
 RESET max_parallel_workers_per_gather;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
@@ -237,7 +238,7 @@ EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM m
 SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id < 100) FROM many', '(GpuSort)') AS few, nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id > 100) FROM many', '(GpuSort)') AS most;
 -- Apart where sorts take longer than reading the table again, also beside what needs no sort.
 SET max_parallel_workers_per_gather = 0;
-SELECT query, nodes(query, '(GpuAggJoin)') AS apart FROM unnest('{"SELECT count(DISTINCT k), count(DISTINCT g) FROM many","SELECT count(DISTINCT g), count(*) FROM many","SELECT count(DISTINCT n), count(*) FROM many","SELECT count(DISTINCT k), count(DISTINCT g) FROM many WHERE id < 100","SELECT count(DISTINCT k), count(DISTINCT g), sum(id) FROM many JOIN (SELECT i AS id FROM generate_series(1, 40000) AS i) AS s USING (id)","SELECT count(*), count(g) FROM many"}'::text[]) AS query;
+SELECT query, nodes(query, '(GpuAggJoin)') AS apart FROM unnest('{"SELECT count(DISTINCT k), count(DISTINCT g) FROM many","SELECT count(DISTINCT g), count(*) FROM many","SELECT count(DISTINCT n), count(*) FROM many","SELECT count(DISTINCT k), count(DISTINCT g) FROM many WHERE id < 100","SELECT count(DISTINCT many.k), count(DISTINCT o.g) FROM many JOIN many AS o USING (id)","SELECT count(DISTINCT k), count(DISTINCT g) FROM many WHERE id > 0 AND (g = ANY (ARRAY[7, 8]) OR n = 9 OR NOT k IS NULL)","SELECT count(DISTINCT k), count(DISTINCT g) FROM many WHERE id > 0 AND (n < 9 OR NOT k IS NULL)","SELECT count(DISTINCT k), count(DISTINCT g) FROM many WHERE abs(id) > 0","SELECT count(*), count(g) FROM many"}'::text[]) AS query;
 RESET max_parallel_workers_per_gather;
 -- An index has the greatest value at once.
 CREATE INDEX ON many (md5(k::text));

@@ -15,6 +15,7 @@
 #include "check/finished_plan.h"
 #include "check/how.h"
 #include "check/instead.h"
+#include "plan/agg_input.h"
 #include "plan/choice.h"
 #include "plan/forecast.h"
 #include "plan/likely_rows.h"
@@ -23,6 +24,7 @@
 #include "plan/planner.h"
 #include "plan/rival.h"
 #include "plan/sort_plan.h"
+#include "plan/sorted_aggregates.h"
 
 /* What the walk over one plan needs. */
 typedef struct CheckContext
@@ -61,6 +63,24 @@ sort_key_of(const CheckContext *context, Plan *plan, List *ancestors)
 		deparse_sort_keys(plan, deparse_context_of(context, plan, ancestors), context->use_prefix));
 }
 
+/* How it is done, and the aggregates that need no sort of their own over it. */
+static const char *
+how_taken(const CheckContext *context, Plan *plan, List *ancestors)
+{
+	const char *how = check_how_taken(context->stmt, plan, ancestors);
+	CustomScan *above = ancestors != NIL ? linitial(ancestors) : NULL;
+	List *deparse_context;
+	List *calls = NIL;
+	ListCell *cell;
+
+	if (above == NULL || !agg_input_is(&above->scan.plan))
+		return how;
+	deparse_context = deparse_context_of(context, &above->scan.plan, list_copy_tail(ancestors, 1));
+	foreach(cell, agg_input_calls(above))
+		calls = lappend(calls, deparse_expression(lfirst(cell), deparse_context, context->use_prefix, true));
+	return psprintf("%s; in place of the sorts inside %s", how, join_strings(calls));
+}
+
 /* With the times that were predicted when it was taken. */
 static void
 put_taken(const CheckContext *context, Plan *plan, List *ancestors)
@@ -68,7 +88,7 @@ put_taken(const CheckContext *context, Plan *plan, List *ancestors)
 	SortExpected expected = sort_plan_expected((const CustomScan *) plan);
 	CheckedSort sort = {.sort_key = sort_key_of(context, plan, ancestors),
 						.replaced = rival_plan_replaced(expected.replaced),
-						.how = check_how_taken(context->stmt, plan, ancestors),
+						.how = how_taken(context, plan, ancestors),
 						.expected_ms = expected.ms,
 						.postgres_ms = expected.postgres_ms};
 
@@ -131,6 +151,23 @@ find_aggregates(Node *node, void *found)
 	return expression_tree_walker(node, find_aggregates, found);
 }
 
+/* Why the Agg itself sorts for the call. */
+static const char *
+why_inside(const Agg *agg, const Aggref *call)
+{
+	const Plan *input = agg->plan.lefttree;
+	const char *why_not = agg_input_why_not(call);
+
+	if (agg->groupingSets != NIL)
+		why_not = "the query has grouping sets";
+	if (why_not == NULL)
+		why_not = sorted_aggregates_why_not(call);
+	if (why_not == NULL && (agg_input_is(input) || sort_plan_is_gpusort(input)))
+		why_not = "the rows have the order of another aggregate";
+	return psprintf("the sort is inside an aggregate: %s",
+					why_not != NULL ? why_not : "a sort of all rows is not expected to be faster");
+}
+
 /* Those that sort what they are given. */
 static void
 put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
@@ -144,13 +181,11 @@ put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 	foreach(cell, aggregates)
 	{
 		Aggref *aggregate = lfirst(cell);
-		CheckedSort sort = {.why_not = "the sort is inside an aggregate",
-							.how = check_how_within(1, work_mem),
-							.expected_ms = -1,
-							.postgres_ms = -1};
+		CheckedSort sort = {.how = check_how_within(1, work_mem), .expected_ms = -1, .postgres_ms = -1};
 
 		if (!aggref_sorts(aggregate))
 			continue;
+		sort.why_not = why_inside((const Agg *) plan, aggregate);
 		sort.sort_key = deparse_expression((Node *) aggregate, deparse_context, context->use_prefix, true);
 		check_put(context->check, &sort);
 	}

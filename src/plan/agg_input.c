@@ -265,31 +265,31 @@ filter_supported(const Aggref *call)
 	return !contain_volatile_functions(filter) && !contain_subplans(filter);
 }
 
-/* Constants are no column of the rows. */
-static bool
-ordered_set_supported(const Aggref *call)
+const char *
+agg_input_why_not(const Aggref *call)
 {
-	return !IsA(linitial_node(TargetEntry, call->args)->expr, Const) && filter_supported(call) &&
-		   OidIsValid(picking_aggregate(call->aggtype));
+	AggInputKind kind = agg_input_kind(call);
+
+	if (kind == AGG_INPUT_OTHER)
+		return "no node of gpusort computes this function";
+	if (kind != AGG_INPUT_IN_ORDER && !filter_supported(call))
+		return "its FILTER has a volatile function or a sub-select";
+	if (!is_ordered_set(kind))
+		return NULL;
+	if (IsA(linitial_node(TargetEntry, call->args)->expr, Const))
+		return "its argument is a constant";
+	if (!OidIsValid(picking_aggregate(call->aggtype)))
+		return "the type of its result has no aggregate min";
+	if (kind != AGG_INPUT_MODE && !fractions_supported(call))
+		return "its fractions are not constants from 0 to 1";
+	return NULL;
 }
 
 bool
 agg_input_serves(const Aggref *call)
 {
-	switch (agg_input_kind(call))
-	{
-		case AGG_INPUT_IN_ORDER:
-			return aggref_sorts(call);
-		case AGG_INPUT_FIRST:
-			return filter_supported(call);
-		case AGG_INPUT_MODE:
-			return ordered_set_supported(call);
-		case AGG_INPUT_PERCENTILE_CONT:
-		case AGG_INPUT_PERCENTILE_DISC:
-			return ordered_set_supported(call) && fractions_supported(call);
-		default:
-			return false;
-	}
+	return agg_input_why_not(call) == NULL &&
+		   (agg_input_kind(call) != AGG_INPUT_IN_ORDER || aggref_sorts(call));
 }
 
 /* Do all calls want the first one of the same equal rows? */

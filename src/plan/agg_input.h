@@ -42,6 +42,9 @@ extern bool agg_input_take(Agg *agg, int next_id);
 /* Could a GpuAggInput serve this call, of a query or a plan, if the rows came in the order that it needs? */
 extern bool agg_input_serves(const Aggref *call);
 
+/* Returns the reason why it could not, in words for a person; NULL: it could. */
+extern const char *agg_input_why_not(const Aggref *call);
+
 /* Returns the columns by which an Agg sorts for the call (SortGroupClauses of its arguments). */
 extern List *agg_input_clauses(const Aggref *call);
 

@@ -5,8 +5,8 @@
  * An Agg has one input, in one order, and sorts for all aggregates that need another one.  So for each order
  * there is an Agg of its own over a GpuSort of the groups' columns and the arguments alone, and one for all
  * aggregates that need no order, which workers may form in part.  A GpuAggJoin (agg_join.h) puts their rows
- * side by side.  The input is read for each of them, so it must be tables that are read again as they were,
- * and it must take little beside the sorts.
+ * side by side.  The input is read for each of them, so it must be tables that are read again as they were.
+ * In mode auto it is one table in memory: what joins and slow conditions take is not known well enough.
  */
 #include "postgres.h"
 
@@ -22,6 +22,7 @@
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
@@ -73,6 +74,53 @@ is_read_again_as_it_was(const Apart *apart)
 	}
 	return !expression_is_volatile(subplans, root->parse->jointree) &&
 		   !expression_is_volatile(subplans, apart->sort->input->pathtarget->exprs);
+}
+
+/* May it take long to evaluate?  PostgreSQL's cost is nearly the same for all. */
+static bool
+may_be_slow(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+		case T_Const:
+		case T_Param:
+		case T_RelabelType:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+			break;
+		case T_ScalarArrayOpExpr:
+			if (get_typlen(exprType(linitial(((ScalarArrayOpExpr *) node)->args))) < 0)
+				return true;
+			break;
+		case T_OpExpr:
+			if (get_typlen(exprType(linitial(((OpExpr *) node)->args))) < 0 &&
+				!op_hashjoinable(((OpExpr *) node)->opno, exprType(linitial(((OpExpr *) node)->args))))
+				return true;
+			break;
+		default:
+			return true;
+	}
+	return expression_tree_walker(node, may_be_slow, context);
+}
+
+/* Is the input one table in memory, with conditions that take little time? */
+static bool
+is_cheap_to_read(const RelOptInfo *input)
+{
+	ListCell *cell;
+
+	if (input->reloptkind != RELOPT_BASEREL || input->pages == 0 || input->pages > effective_cache_size)
+		return false;
+	foreach(cell, input->baserestrictinfo)
+	{
+		if (may_be_slow((Node *) lfirst_node(RestrictInfo, cell)->clause, NULL))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -431,7 +479,9 @@ aggregates_apart_offer(const SortToOffer *sort, const RelOptInfo *input_rel, con
 	List *orders = sorted_aggregates_orders(sort->root, sort->input, true, &rest);
 	ListCell *cell;
 
-	if (orders == NIL || cheapest == NULL || !is_read_again_as_it_was(&apart) || !describe_output(&apart))
+	if (orders == NIL || cheapest == NULL ||
+		!(gpusort_mode == GPUSORT_MODE_FORCE || is_cheap_to_read(input_rel)) ||
+		!is_read_again_as_it_was(&apart) || !describe_output(&apart))
 		return false;
 	move_sorting(linitial(orders), &rest);
 	foreach(cell, orders)

@@ -54,8 +54,8 @@ cannot_fail(const Node *argument)
 /*
  * An Agg evaluates arguments only of rows that pass the filter, so expressions could fail for others.
  */
-static bool
-arguments_supported(const Aggref *call)
+const char *
+sorted_aggregates_why_not(const Aggref *call)
 {
 	ListCell *cell;
 
@@ -64,11 +64,11 @@ arguments_supported(const Aggref *call)
 		Node *argument = (Node *) lfirst_node(TargetEntry, cell)->expr;
 
 		if (contain_volatile_functions(argument) || contain_subplans(argument))
-			return false;
+			return "its argument has a volatile function or a sub-select";
 		if (call->aggfilter != NULL && !cannot_fail(argument))
-			return false;
+			return "its argument is computed only for rows that pass its FILTER";
 	}
-	return true;
+	return NULL;
 }
 
 /* Does the Agg sort about as many rows as come?  Fewer ones it sorts sooner than all of them are sorted. */
@@ -170,7 +170,7 @@ order_that_spares(PlannerInfo *root, List *groups, const Aggref *call, bool pres
 
 	if (presorted)
 		aggref_set_presorted(&alone, false);
-	if (!agg_input_serves(&alone) || !arguments_supported(call) || !sorts_most_rows(root, call))
+	if (!agg_input_serves(&alone) || sorted_aggregates_why_not(call) != NULL || !sorts_most_rows(root, call))
 		return NIL;
 	return order_of_call(root, groups, call);
 }

@@ -25,6 +25,9 @@ typedef struct AggregateOrder
  */
 extern List *sorted_aggregates_orders(PlannerInfo *root, const Path *input, bool presorted, List **rest);
 
+/* Returns the reason why the arguments of a call cannot be sorted below its Agg; NULL: they can. */
+extern const char *sorted_aggregates_why_not(const Aggref *call);
+
 /* Returns the path, of one process or several, with these expressions computed, too. */
 extern Path *sorted_aggregates_input(PlannerInfo *root, Path *path, List *computed);
 
