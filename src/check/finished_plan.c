@@ -164,8 +164,7 @@ why_inside(const Agg *agg, const Aggref *call)
 		why_not = sorted_aggregates_why_not(call);
 	if (why_not == NULL && (agg_input_is(input) || sort_plan_is_gpusort(input)))
 		why_not = "the rows have the order of another aggregate";
-	return psprintf("the sort is inside an aggregate: %s",
-					why_not != NULL ? why_not : "a sort of all rows is not expected to be faster");
+	return why_not != NULL ? why_not : "a sort of all rows is not expected to be faster";
 }
 
 /* Those that sort what they are given. */
@@ -181,11 +180,14 @@ put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 	foreach(cell, aggregates)
 	{
 		Aggref *aggregate = lfirst(cell);
-		CheckedSort sort = {.how = check_how_within(1, work_mem), .expected_ms = -1, .postgres_ms = -1};
+		CheckedSort sort = {.why_not = "the sort is inside an aggregate",
+							.how = check_how_within(1, work_mem),
+							.expected_ms = -1,
+							.postgres_ms = -1};
 
 		if (!aggref_sorts(aggregate))
 			continue;
-		sort.why_not = why_inside((const Agg *) plan, aggregate);
+		sort.why_not = psprintf("%s: %s", sort.why_not, why_inside((const Agg *) plan, aggregate));
 		sort.sort_key = deparse_expression((Node *) aggregate, deparse_context, context->use_prefix, true);
 		check_put(context->check, &sort);
 	}
