@@ -15,16 +15,12 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "utils/datum.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "base/pg_compat.h"
+#include "exec/agg_results.h"
 #include "exec/node_agg_input.h"
 #include "exec/node_gpusort.h"
-#include "exec/percentiles.h"
 #include "exec/row_group.h"
-#include "exec/window_aggregate.h"
 #include "exec/window_slot.h"
 #include "plan/agg_input.h"
 
@@ -34,37 +30,13 @@
 /* No row follows the one at this position. */
 #define UNKNOWN_POSITION (-2)
 
-/* A call with marks, or a mode. */
-typedef struct InputCall
-{
-	AggInputKind kind;
-	int column; /* of the scan tuple, from 0 */
-	ExprState *filter;
-	RowGroup *equal;  /* rows that are equal to the first one of them */
-	bool counts;	  /* FIRST: are the rows counted for which the mark would be set? */
-	bool has_rows;	  /* has a row of the group passed the filter? */
-	AttrNumber attno; /* the column */
-	int64 n;		  /* MODE: the rows of `equal`; `counts`: the result so far */
-	int64 most;		  /* MODE: the most rows that were equal */
-	bool is_mode;	  /* MODE: are the rows of `equal` the most? */
-	NullableDatum mode;
-	int percentiles; /* the percentiles that it is one of; -1: it is none */
-	int number;		 /* among these */
-} InputCall;
-
 typedef struct GpuAggInputState
 {
 	CustomScanState css; /* must be first */
 	AggInputRows rows;
 	RowGroup *group;
-	RowGroup *equal; /* AGG_INPUT_FIRSTS: the columns of the calls */
-	int ncalls;
-	InputCall *calls;
-	int npercentiles;
-	Percentiles **percentiles;
-	bool has_results;	   /* does a call have one result for a group? */
-	bool may_seek;		   /* are all such calls percentiles without a filter? */
-	MemoryContext modes;   /* values of modes */
+	RowGroup *equal;	   /* AGG_INPUT_FIRSTS: the columns of the calls */
+	AggResults *results;   /* NULL: AGG_INPUT_FIRSTS */
 	TupleTableSlot *kept;  /* a copy of the current row; AGG_INPUT_ONE: of the first row of the group */
 	TupleTableSlot *ahead; /* the first row of the next group, in the input's slot; NULL: it is not read */
 	bool begun;			   /* was a row read? */
@@ -89,89 +61,6 @@ create_agg_input_state(CustomScan *plan)
 	return (Node *) state;
 }
 
-static bool
-is_percentile(AggInputKind kind)
-{
-	return kind == AGG_INPUT_PERCENTILE_CONT || kind == AGG_INPUT_PERCENTILE_DISC;
-}
-
-/* Those that look at the same rows. */
-static void
-create_percentiles(GpuAggInputState *state, List *calls, TupleDesc rows)
-{
-	List *together = NIL; /* a list of calls each */
-	ListCell *cell;
-
-	for (int i = 0; i < state->ncalls; i++)
-	{
-		const Aggref *call = list_nth(calls, i);
-		int number = 0;
-
-		if (!is_percentile(state->calls[i].kind))
-			continue;
-		foreach(cell, together)
-		{
-			if (equal(((const Aggref *) linitial((List *) lfirst(cell)))->aggfilter, call->aggfilter))
-				break;
-			number++;
-		}
-		if (number == list_length(together))
-			together = lappend(together, NIL);
-		cell = list_nth_cell(together, number);
-		state->calls[i].percentiles = number;
-		state->calls[i].number = list_length(lfirst(cell));
-		lfirst(cell) = lappend(lfirst(cell), unconstify(Aggref *, call));
-	}
-	state->percentiles = palloc(sizeof(Percentiles *) * (list_length(together) + 1));
-	foreach(cell, together)
-		state->percentiles[state->npercentiles++] = percentiles_create(lfirst(cell), rows, &state->css.ss.ps);
-}
-
-/* Has it one result for a group? */
-static bool
-has_result(const InputCall *call)
-{
-	return call->kind > AGG_INPUT_FIRST || call->counts;
-}
-
-static void
-create_call(GpuAggInputState *state, InputCall *call, const Aggref *aggref, TupleDesc rows)
-{
-	check_call_permission(aggref->aggfnoid, GetUserId());
-	call->kind = agg_input_kind(aggref);
-	call->percentiles = -1;
-	call->counts = call->kind == AGG_INPUT_FIRST && state->rows != AGG_INPUT_ALL;
-	state->has_results |= has_result(call);
-	state->may_seek &= !has_result(call) || (call->kind != AGG_INPUT_MODE && aggref->aggfilter == NULL);
-	if (!agg_input_has_result(call->kind) || is_percentile(call->kind))
-		return;
-	call->filter =
-		ExecInitQual(aggref->aggfilter != NULL ? list_make1(aggref->aggfilter) : NIL, &state->css.ss.ps);
-	call->equal = row_group_create(agg_input_compared(aggref), rows, &state->css.ss.ps);
-	call->attno = call->equal->columns.n > 0 ? call->equal->columns.attnos[0] : 0;
-}
-
-static void
-create_calls(GpuAggInputState *state, const CustomScan *plan, TupleDesc rows)
-{
-	List *calls = agg_input_calls(plan);
-	int column = list_length(outerPlan(plan)->targetlist);
-	ListCell *cell;
-
-	state->calls = palloc0(sizeof(InputCall) * list_length(calls));
-	state->may_seek = true;
-	foreach(cell, calls)
-	{
-		InputCall *call = &state->calls[state->ncalls++];
-
-		create_call(state, call, lfirst_node(Aggref, cell), rows);
-		if (agg_input_has_result(call->kind))
-			call->column = column++;
-	}
-	state->may_seek &= state->has_results;
-	create_percentiles(state, calls, rows);
-}
-
 static void
 begin_agg_input(CustomScanState *css, EState *estate, int eflags)
 {
@@ -191,9 +80,8 @@ begin_agg_input(CustomScanState *css, EState *estate, int eflags)
 	state->position = -1;
 	state->group = row_group_create(agg_input_groups(plan), rows, &css->ss.ps);
 	state->kept = ExecInitExtraTupleSlot(estate, rows, &TTSOpsMinimalTuple);
-	state->modes = AllocSetContextCreate(CurrentMemoryContext, "gpusort modes", ALLOCSET_SMALL_SIZES);
 	if (state->rows != AGG_INPUT_FIRSTS)
-		create_calls(state, plan, rows);
+		state->results = agg_results_create(css, rows);
 	else
 		state->equal =
 			row_group_create(agg_input_compared(linitial(agg_input_calls(plan))), rows, &css->ss.ps);
@@ -227,138 +115,6 @@ return_row(GpuAggInputState *state, TupleTableSlot *row)
 {
 	window_slot_store(state->css.ss.ss_ScanTupleSlot, row);
 	return state->css.ss.ss_ScanTupleSlot;
-}
-
-/* ---------------------------------------------------------------- calls */
-
-static void
-begin_calls(GpuAggInputState *state)
-{
-	MemoryContextReset(state->modes);
-	for (int i = 0; i < state->ncalls; i++)
-	{
-		InputCall *call = &state->calls[i];
-
-		call->has_rows = false;
-		call->n = call->most = 0;
-		call->mode = (NullableDatum){.isnull = true};
-	}
-	for (int i = 0; i < state->npercentiles; i++)
-		percentiles_begin(state->percentiles[i]);
-}
-
-/* The first values that are the most are the mode. */
-static void
-count_for_mode(GpuAggInputState *state, InputCall *call)
-{
-	const GroupColumn *column = call->equal->images;
-	MemoryContext old;
-
-	call->n++;
-	if (call->n <= call->most)
-		return;
-	call->most = call->n;
-	if (call->is_mode)
-		return;
-	call->is_mode = true;
-	old = MemoryContextSwitchTo(state->modes);
-	if (!call->mode.isnull && !column->byval)
-		pfree(DatumGetPointer(call->mode.value));
-	call->mode.value =
-		datumCopy(call->equal->first->tts_values[column->index], column->byval, column->length);
-	call->mode.isnull = false;
-	MemoryContextSwitchTo(old);
-}
-
-/* Is the row, which passes the call's filter, the first one of its kind? */
-static bool
-is_first(GpuAggInputState *state, InputCall *call, TupleTableSlot *row)
-{
-	if (call->has_rows && is_in_group(state, call->equal, row))
-		return false;
-	call->has_rows = true;
-	row_group_begin(call->equal, row);
-	return true;
-}
-
-static void
-add_to_call(GpuAggInputState *state, InputCall *call, TupleTableSlot *row)
-{
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	ExprContext *context = state->css.ss.ps.ps_ExprContext;
-	bool passes;
-
-	if (call->equal == NULL)
-		return;
-	ResetExprContext(context);
-	context->ecxt_outertuple = row;
-	passes = ExecQual(call->filter, context);
-	if (call->kind == AGG_INPUT_FIRST && !call->counts)
-	{
-		slot->tts_values[call->column] = BoolGetDatum(passes && is_first(state, call, row));
-		slot->tts_isnull[call->column] = false;
-	}
-	else if (passes && !slot_attisnull(row, call->attno) && call->counts)
-		call->n += is_first(state, call, row) ? 1 : 0;
-	else if (passes && !slot_attisnull(row, call->attno))
-	{
-		if (is_first(state, call, row))
-		{
-			call->n = 0;
-			call->is_mode = false;
-		}
-		count_for_mode(state, call);
-	}
-}
-
-static void
-mark_row(GpuAggInputState *state, TupleTableSlot *row)
-{
-	for (int i = 0; i < state->ncalls; i++)
-		add_to_call(state, &state->calls[i], row);
-}
-
-static void
-add_row(GpuAggInputState *state, TupleTableSlot *row)
-{
-	ExprContext *context = state->css.ss.ps.ps_ExprContext;
-
-	mark_row(state, row);
-	context->ecxt_outertuple = row;
-	for (int i = 0; i < state->npercentiles; i++)
-		percentiles_add(state->percentiles[i], context);
-}
-
-/* Sets the results of the group, or NULLs in the rows before its last one. */
-static void
-set_results(GpuAggInputState *state, bool ends)
-{
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-
-	for (int i = 0; i < state->ncalls; i++)
-	{
-		const InputCall *call = &state->calls[i];
-		NullableDatum result = {.isnull = true};
-
-		if (!has_result(call))
-			continue;
-		if (call->counts)
-			result = (NullableDatum){.value = Int64GetDatum(call->n)};
-		else if (ends && call->percentiles >= 0)
-			result.value =
-				percentiles_result(state->percentiles[call->percentiles], call->number, &result.isnull);
-		else if (ends)
-			result = call->mode;
-		slot->tts_values[call->column] = result.value;
-		slot->tts_isnull[call->column] = result.isnull;
-	}
-}
-
-static void
-end_calls(GpuAggInputState *state)
-{
-	for (int i = 0; i < state->npercentiles; i++)
-		percentiles_end(state->percentiles[i]);
 }
 
 /* ---------------------------------------------------------------- groups by positions */
@@ -458,16 +214,16 @@ count_values(GpuAggInputState *state, InputCall *call, int64 first, int64 end)
 		return n;
 	n = 0;
 	for (int64 position = first; position < end; position++)
-		n += is_first(state, call, row_at(state, position)) ? 1 : 0;
+		n += agg_results_is_first(state->results, call, row_at(state, position)) ? 1 : 0;
 	return n;
 }
 
 static void
 seek_counts(GpuAggInputState *state, int64 begin)
 {
-	for (int i = 0; i < state->ncalls; i++)
+	for (int i = 0; i < state->results->ncalls; i++)
 	{
-		InputCall *call = &state->calls[i];
+		InputCall *call = &state->results->calls[i];
 		int64 first = begin;
 		int64 end;
 
@@ -486,9 +242,9 @@ seek_group(GpuAggInputState *state, int64 nrows)
 	int64 begin = state->position;
 
 	state->group_end = find_end_of_group(state, begin, nrows);
-	for (int i = 0; i < state->npercentiles; i++)
+	for (int i = 0; i < state->results->npercentiles; i++)
 	{
-		Percentiles *percentiles = state->percentiles[i];
+		Percentiles *percentiles = state->results->percentiles[i];
 		AttrNumber column = percentiles_column(percentiles);
 		int64 first = begin;
 		int64 end = find_values(state, column, &first, state->group_end);
@@ -506,7 +262,7 @@ seek_group(GpuAggInputState *state, int64 nrows)
 static int64
 rows_to_seek(const GpuAggInputState *state)
 {
-	return state->may_seek ? node_gpusort_rows(outerPlanState(state)) : -1;
+	return state->results->may_seek ? node_gpusort_rows(outerPlanState(state)) : -1;
 }
 
 /* ---------------------------------------------------------------- returning */
@@ -519,11 +275,11 @@ read_group(GpuAggInputState *state)
 
 	do
 	{
-		add_row(state, row);
+		agg_results_add(state->results, row);
 		row = read_row(state);
 	} while (row != NULL && is_in_group(state, state->group, row));
 	state->ahead = row;
-	end_calls(state);
+	agg_results_end(state->results);
 }
 
 /* The row, in the input's slot, begins a group. */
@@ -531,7 +287,7 @@ static void
 begin_group(GpuAggInputState *state, TupleTableSlot *row)
 {
 	row_group_begin(state->group, row);
-	begin_calls(state);
+	agg_results_begin(state->results);
 }
 
 static TupleTableSlot *
@@ -555,7 +311,7 @@ next_group(GpuAggInputState *state)
 	}
 	else
 		read_group(state);
-	set_results(state, true);
+	agg_results_set(state->results, true);
 	return return_row(state, state->kept);
 }
 
@@ -575,8 +331,8 @@ return_by_position(GpuAggInputState *state, TupleTableSlot *row, int64 nrows)
 		node_gpusort_seek(outerPlanState(state), position + 1);
 		state->position = position;
 	}
-	mark_row(state, row);
-	set_results(state, begins);
+	agg_results_mark(state->results, row);
+	agg_results_set(state->results, begins);
 	return return_row(state, row);
 }
 
@@ -590,8 +346,8 @@ return_after_next(GpuAggInputState *state, TupleTableSlot *row)
 	state->ahead = read_row(state);
 	ends = state->ahead == NULL || !is_in_group(state, state->group, state->ahead);
 	if (ends)
-		end_calls(state);
-	set_results(state, ends);
+		agg_results_end(state->results);
+	agg_results_set(state->results, ends);
 	return return_row(state, state->kept);
 }
 
@@ -609,8 +365,8 @@ next_of_all(GpuAggInputState *state)
 	if (!state->begun || !is_in_group(state, state->group, row))
 		begin_group(state, row);
 	state->begun = true;
-	add_row(state, row);
-	return state->has_results ? return_after_next(state, row) : return_row(state, row);
+	agg_results_add(state->results, row);
+	return state->results->has_results ? return_after_next(state, row) : return_row(state, row);
 }
 
 static TupleTableSlot *
@@ -662,7 +418,8 @@ forget_rows(GpuAggInputState *state)
 	state->group_end = 0;
 	ExecClearTuple(state->kept);
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
-	begin_calls(state);
+	if (state->results != NULL)
+		agg_results_begin(state->results);
 }
 
 static void
