@@ -101,6 +101,7 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT d, count(DISTINCT few) + 1 AS more FROM r GR
 -- A count of keys reads few rows: the first of the group, and the last value.
 SET gpusort.backend = cpu;
 SELECT jsonb_path_query_array(plan, '$.**."Actual Rows".ceiling()') AS rows FROM plan_of('SELECT count(DISTINCT in_order) FROM counted') AS plan;
+SELECT calls, jsonb_path_query_array(plan, '$.**.Results') AS results FROM unnest('{count(DISTINCT few),count(DISTINCT few) FILTER (WHERE big > 0),percentile_disc(0.5) WITHIN GROUP (ORDER BY few),mode() WITHIN GROUP (ORDER BY few),sum(DISTINCT few)}'::text[]) AS calls, plan_of(format('SELECT %s FROM counted', calls)) AS plan;
 RESET gpusort.backend;
 RESET gpusort.mode;
 

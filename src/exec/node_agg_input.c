@@ -13,11 +13,13 @@
  */
 #include "postgres.h"
 
+#include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 
 #include "base/pg_compat.h"
 #include "exec/agg_results.h"
+#include "exec/explain.h"
 #include "exec/node_agg_input.h"
 #include "exec/node_gpusort.h"
 #include "exec/row_group.h"
@@ -43,6 +45,8 @@ typedef struct GpuAggInputState
 	bool has_ended;		   /* the input, which must not be asked again */
 	int64 position;		   /* of the row that was read last */
 	int64 group_end;	   /* the position behind the group, if positions are used */
+	bool compares_keys;	   /* were neighboring keys compared? */
+	bool reads_positions;  /* were rows read at their positions? */
 	int64 group_size;	   /* rows of the last group that was looked for so */
 } GpuAggInputState;
 
@@ -66,16 +70,8 @@ begin_agg_input(CustomScanState *css, EState *estate, int eflags)
 {
 	GpuAggInputState *state = (GpuAggInputState *) css;
 	const CustomScan *plan = (const CustomScan *) css->ss.ps.plan;
-	TupleDesc rows;
+	TupleDesc rows = window_slot_begin(css, estate, eflags);
 
-	custom_scan_apply_slot_ops(css, estate, window_slot_ops());
-	window_slot_init(css->ss.ss_ScanTupleSlot, plan->custom_scan_tlist);
-	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
-	rows = ExecGetResultType(outerPlanState(css));
-	/* kept rows are in other slots than the input's */
-	css->ss.ps.outeropsset = true;
-	css->ss.ps.outerops = &TTSOpsMinimalTuple;
-	css->ss.ps.outeropsfixed = false;
 	state->rows = agg_input_rows(plan);
 	state->position = -1;
 	state->group = row_group_create(agg_input_groups(plan), rows, &css->ss.ps);
@@ -210,6 +206,7 @@ count_values(GpuAggInputState *state, InputCall *call, int64 first, int64 end)
 		n = node_gpusort_count_keys(outerPlanState(state), first, end);
 		state->position = UNKNOWN_POSITION;
 	}
+	state->compares_keys |= n >= 0;
 	if (n >= 0)
 		return n;
 	n = 0;
@@ -241,6 +238,7 @@ seek_group(GpuAggInputState *state, int64 nrows)
 {
 	int64 begin = state->position;
 
+	state->reads_positions = true;
 	state->group_end = find_end_of_group(state, begin, nrows);
 	for (int i = 0; i < state->results->npercentiles; i++)
 	{
@@ -361,7 +359,10 @@ next_of_all(GpuAggInputState *state)
 		return NULL;
 	nrows = rows_to_seek(state);
 	if (nrows >= 0)
+	{
+		state->begun = true;
 		return return_by_position(state, row, nrows);
+	}
 	if (!state->begun || !is_in_group(state, state->group, row))
 		begin_group(state, row);
 	state->begun = true;
@@ -437,12 +438,28 @@ end_agg_input(CustomScanState *css)
 	ExecEndNode(outerPlanState(css));
 }
 
+/* How the results were found, which depends on what the sort has done with its rows. */
+static void
+explain_agg_input(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	const GpuAggInputState *state = (const GpuAggInputState *) css;
+
+	if (!es->analyze || !state->begun || state->results == NULL || !state->results->has_results)
+		return;
+	ExplainPropertyText("Results",
+						state->compares_keys	 ? "keys compared"
+						: state->reads_positions ? "rows read at positions"
+												 : "all rows read",
+						es);
+}
+
 static const CustomExecMethods agg_input_exec_methods = {
 	.CustomName = GPUAGGINPUT_NODE_NAME,
 	.BeginCustomScan = begin_agg_input,
 	.ExecCustomScan = exec_agg_input,
 	.EndCustomScan = end_agg_input,
 	.ReScanCustomScan = rescan_agg_input,
+	.ExplainCustomScan = explain_agg_input,
 };
 
 const CustomScanMethods gpuagginput_scan_methods = {

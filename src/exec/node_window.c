@@ -120,16 +120,8 @@ begin_window(CustomScanState *css, EState *estate, int eflags)
 {
 	GpuWindowState *state = (GpuWindowState *) css;
 	const CustomScan *plan = (const CustomScan *) css->ss.ps.plan;
-	TupleDesc rows;
+	TupleDesc rows = window_slot_begin(css, estate, eflags);
 
-	custom_scan_apply_slot_ops(css, estate, window_slot_ops());
-	window_slot_init(css->ss.ss_ScanTupleSlot, plan->custom_scan_tlist);
-	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
-	rows = ExecGetResultType(outerPlanState(css));
-	/* held rows are in other slots than the input's */
-	css->ss.ps.outeropsset = true;
-	css->ss.ps.outerops = &TTSOpsMinimalTuple;
-	css->ss.ps.outeropsfixed = false;
 	begin_units(state, plan, rows);
 	state->partition = row_group_create(window_plan_partition(plan), rows, &css->ss.ps);
 	if (state->needs.peers)

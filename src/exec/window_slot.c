@@ -4,13 +4,14 @@
  */
 #include "postgres.h"
 
+#include "executor/executor.h"
 #include "nodes/primnodes.h"
 
 #include "base/pg_compat.h"
 #include "exec/window_slot.h"
 
-void
-window_slot_init(TupleTableSlot *slot, List *columns)
+static void
+set_columns(TupleTableSlot *slot, List *columns)
 {
 	WindowSlot *window = (WindowSlot *) slot;
 	AttrNumber last = 0;
@@ -85,4 +86,19 @@ window_slot_ops(void)
 	ops.copy_heap_tuple = copy_heap_tuple;
 	ops.copy_minimal_tuple = copy_minimal_tuple;
 	return &ops;
+}
+
+TupleDesc
+window_slot_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
+
+	custom_scan_apply_slot_ops(node, estate, window_slot_ops());
+	set_columns(node->ss.ss_ScanTupleSlot, plan->custom_scan_tlist);
+	outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags);
+	/* expressions look at held rows, too, which are in other slots than the input's */
+	node->ss.ps.outeropsset = true;
+	node->ss.ps.outerops = &TTSOpsMinimalTuple;
+	node->ss.ps.outeropsfixed = false;
+	return ExecGetResultType(outerPlanState(node));
 }

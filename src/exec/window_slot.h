@@ -12,7 +12,7 @@
 #include "postgres.h"
 
 #include "executor/tuptable.h"
-#include "nodes/pg_list.h"
+#include "nodes/execnodes.h"
 
 typedef struct WindowSource
 {
@@ -31,9 +31,11 @@ typedef struct WindowSlot
 extern const TupleTableSlotOps *window_slot_ops(void);
 
 /*
- * Describes the slot's columns, as custom_scan_tlist has them (plan/window_plan.h), and sets the constants.
+ * Begins a node whose scan tuple is such a slot, and its input.  The slot's columns are described by
+ * custom_scan_tlist (plan/window_plan.h), and its constants are set.  Returns the descriptor of the input's
+ * rows.
  */
-extern void window_slot_init(TupleTableSlot *slot, List *columns);
+extern TupleDesc window_slot_begin(CustomScanState *node, EState *estate, int eflags);
 
 /*
  * Makes the slot hold this row as long as the row's own slot does, or until it is materialized.  The results
