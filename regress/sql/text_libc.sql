@@ -59,6 +59,17 @@ BEGIN
 	END LOOP;
 	PERFORM set_config('gpusort.work_mem', '-1', true), set_config('gpusort.spoiled_images', '0', true);
 END $$;
+-- Where keys only guess, those that are equal are not counted as one value.
+CREATE FUNCTION count_strings(spoiled int, mode text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+BEGIN
+	PERFORM set_config('gpusort.spoiled_images', spoiled::text, true), set_config('gpusort.mode', mode, true), set_config('gpusort.work_mem', '64MB', true);
+	EXECUTE 'SELECT count(DISTINCT v COLLATE english) FROM strings' INTO n;
+	PERFORM set_config('gpusort.work_mem', '-1', true), set_config('gpusort.spoiled_images', '0', true), set_config('gpusort.mode', 'auto', true);
+	RETURN n;
+END $$;
+SELECT spoiled, count_strings(spoiled, 'force') = count_strings(0, 'off') AS same_count FROM unnest('{0,1000,3,1}'::int[]) AS spoiled;
 SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE english');
 SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE english DESC NULLS LAST');
 SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE czech NULLS FIRST');

@@ -172,12 +172,15 @@ is_to_be_sorted(PlannerInfo *root, const IndexOptInfo *index, ClusterChoice *cho
 	return sort_is_faster(&shape, choice, why_not);
 }
 
+/* What the planner chooses: by itself (alone), or as the hook would have it, with a note of that. */
 static bool
-postgres_would_sort(Oid table, Oid index)
+plan_choice(Oid table, Oid index, bool alone, ClusterChoice *note)
 {
+	ClusterChoice *outer = noted_in;
 	volatile bool sorts = false;
 
-	asking_postgres = true;
+	asking_postgres = alone;
+	noted_in = note;
 	PG_TRY();
 	{
 		sorts = plan_cluster_use_sort(table, index);
@@ -185,6 +188,7 @@ postgres_would_sort(Oid table, Oid index)
 	PG_FINALLY();
 	{
 		asking_postgres = false;
+		noted_in = outer;
 	}
 	PG_END_TRY();
 	return sorts;
@@ -196,7 +200,7 @@ choose_sort(PlannerInfo *root, const IndexOptInfo *index)
 	Oid table = planner_rt_fetch(index->rel->relid, root)->relid;
 	ClusterChoice choice = {.sort_ms = -1, .index_ms = -1};
 
-	if (postgres_would_sort(table, index->indexoid))
+	if (plan_choice(table, index->indexoid, true, noted_in))
 		return false;
 	choice.by_us =
 		table_is_ours(table, &choice.why_not) && is_to_be_sorted(root, index, &choice, &choice.why_not);
@@ -240,20 +244,8 @@ see_relation(relation_info_hook_parameters)
 bool
 cluster_would_sort(Oid table, Oid index, ClusterChoice *choice)
 {
-	volatile bool sorts = false;
-
 	*choice = (ClusterChoice){.sort_ms = -1, .index_ms = -1};
-	noted_in = choice;
-	PG_TRY();
-	{
-		sorts = plan_cluster_use_sort(table, index);
-	}
-	PG_FINALLY();
-	{
-		noted_in = NULL;
-	}
-	PG_END_TRY();
-	return sorts;
+	return plan_choice(table, index, false, choice);
 }
 
 void
