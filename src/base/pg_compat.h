@@ -369,6 +369,11 @@ explain_rtable_size(const List *rtable)
 #define restrict_search_path() ((void) 0)
 #endif
 
+/* Values of variable length have a header of their own from 16 on. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 /* EXPLAIN's own header was divided in 18. */
 #if PG_VERSION_NUM >= 180000
 #define EXPLAIN_HEADERS "commands/explain_format.h"

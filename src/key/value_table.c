@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/pg_compat.h"
 #include "key/value_table.h"
 #include "memory/alloc.h"
 
