@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_aggregate.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -22,7 +21,6 @@
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
-#include "utils/lsyscache.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
@@ -30,8 +28,8 @@
 #include "plan/aggregates_apart.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
-#include "plan/plan_walk.h"
 #include "plan/predict.h"
+#include "plan/read_again.h"
 #include "plan/sorted_aggregates.h"
 #include "plan/sorted_groups.h"
 
@@ -52,76 +50,7 @@ typedef struct Apart
 	double rival_ms; /* expected of one Agg, which has one of the orders if that pays */
 } Apart;
 
-/* ---------------------------------------------------------------- is it possible? */
-
-/* Are the rows the same ones if they are read again? */
-static bool
-is_read_again_as_it_was(const Apart *apart)
-{
-	PlannerInfo *root = apart->sort->root;
-	List *subplans = root->glob->subplans;
-	int relid = -1;
-
-	while ((relid = bms_next_member(apart->input_rel->relids, relid)) >= 0)
-	{
-		const RangeTblEntry *table = root->simple_rte_array[relid];
-
-		if (table->rtekind == RTE_JOIN)
-			continue;
-		if (table->rtekind != RTE_RELATION || table->relkind == RELKIND_FOREIGN_TABLE ||
-			table->tablesample != NULL || expression_is_volatile(subplans, table->securityQuals))
-			return false;
-	}
-	return !expression_is_volatile(subplans, root->parse->jointree) &&
-		   !expression_is_volatile(subplans, apart->sort->input->pathtarget->exprs);
-}
-
-/* May it take long to evaluate?  PostgreSQL's cost is nearly the same for all. */
-static bool
-may_be_slow(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	switch (nodeTag(node))
-	{
-		case T_Var:
-		case T_Const:
-		case T_Param:
-		case T_RelabelType:
-		case T_BoolExpr:
-		case T_NullTest:
-		case T_BooleanTest:
-			break;
-		case T_ScalarArrayOpExpr:
-			if (get_typlen(exprType(linitial(((ScalarArrayOpExpr *) node)->args))) < 0)
-				return true;
-			break;
-		case T_OpExpr:
-			if (get_typlen(exprType(linitial(((OpExpr *) node)->args))) < 0 &&
-				!op_hashjoinable(((OpExpr *) node)->opno, exprType(linitial(((OpExpr *) node)->args))))
-				return true;
-			break;
-		default:
-			return true;
-	}
-	return expression_tree_walker(node, may_be_slow, context);
-}
-
-/* Is the input one table in memory, with conditions that take little time? */
-static bool
-is_cheap_to_read(const RelOptInfo *input)
-{
-	ListCell *cell;
-
-	if (input->reloptkind != RELOPT_BASEREL || input->pages == 0 || input->pages > effective_cache_size)
-		return false;
-	foreach(cell, input->baserestrictinfo)
-	{
-		if (may_be_slow((Node *) lfirst_node(RestrictInfo, cell)->clause, NULL))
-			return false;
-	}
-	return true;
-}
+/* ---------------------------------------------------------------- the output of the query */
 
 /*
  * Finds columns of the output that are neither grouped by nor in aggregates; true: only an Agg computes it.
@@ -480,8 +409,8 @@ aggregates_apart_offer(const SortToOffer *sort, const RelOptInfo *input_rel, con
 	ListCell *cell;
 
 	if (orders == NIL || cheapest == NULL ||
-		!(gpusort_mode == GPUSORT_MODE_FORCE || is_cheap_to_read(input_rel)) ||
-		!is_read_again_as_it_was(&apart) || !describe_output(&apart))
+		!(gpusort_mode == GPUSORT_MODE_FORCE || read_again_is_cheap(input_rel)) ||
+		!read_again_is_same(sort->root, input_rel, sort->input) || !describe_output(&apart))
 		return false;
 	move_sorting(linitial(orders), &rest);
 	foreach(cell, orders)
