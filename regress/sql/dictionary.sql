@@ -123,6 +123,8 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO plan;
 	RETURN coalesce(jsonb_path_query_first(plan::jsonb, ('$.** ? (@."Custom Plan Provider" == "GpuSort")."' || property || '"')::jsonpath), '0')::bigint;
 END $$;
+-- A build with low thresholds looks for rows to drop only for a short while.
+CREATE FUNCTION is_tight() RETURNS boolean LANGUAGE sql AS $$ SELECT current_setting('tests.unused_blocks', true) IS NOT NULL $$;
 -- Compares a query's rows, in any order, with gpusort off and in force, in each way.  drops: are rows dropped?  NULL: they may be.
 CREATE FUNCTION check_dropped(query text, drops boolean DEFAULT true) RETURNS text LANGUAGE plpgsql SET gpusort.mode = off AS $$
 DECLARE
@@ -141,7 +143,7 @@ BEGIN
 		result := compare_rows(rows_off, rows_forced);
 		IF result !~ '^ok' THEN
 			wrong := wrong || format('%s: %s; ', way, result);
-		ELSIF way[1] = 'on' AND (number_of(query, 'Rows Dropped') > 0) <> drops THEN
+		ELSIF way[1] = 'on' AND NOT is_tight() AND (number_of(query, 'Rows Dropped') > 0) <> drops THEN
 			wrong := wrong || format('%s: %s rows dropped; ', way, number_of(query, 'Rows Dropped'));
 		END IF;
 	END LOOP;
@@ -173,7 +175,8 @@ FROM unnest(ARRAY[first_by_codes('row_number()', 'one', 'few COLLATE "C", id', '
 -- Exact keys drop rows also when coding has ended.
 SELECT check_dropped(first_by_codes('row_number()', 'same_first COLLATE "C"', 'id', 'r <= 2')) AS exact, check_dropped('SELECT DISTINCT ON (same_first COLLATE dictionary_libc, number % 3) id FROM repeated ORDER BY same_first COLLATE dictionary_libc, number % 3, id') AS libc;
 CREATE VIEW ended_codes AS SELECT CASE WHEN id < 7000 THEN different ELSE few END AS c, id FROM repeated;
-SELECT regexp_replace(codes_in(q), 'Values: \d+', 'Values: N') AS codes_in, number_of(q, 'Rows Dropped') > 3000 AS many_dropped FROM unnest('{"SELECT DISTINCT ON (c COLLATE \"C\") c, id FROM ended_codes ORDER BY c COLLATE \"C\", id","SELECT DISTINCT ON (c COLLATE \"fr-CA-x-icu\") c, id FROM ended_codes ORDER BY c COLLATE \"fr-CA-x-icu\", id"}'::text[]) AS q;
+SELECT number_of(q, 'Values') > 0 AS values, (number_of(q, 'Rows Dropped') > 3000) = drops OR is_tight() AS dropped
+FROM (VALUES ('SELECT DISTINCT ON (c COLLATE "C") c, id FROM ended_codes ORDER BY c COLLATE "C", id', true), ('SELECT DISTINCT ON (c COLLATE "fr-CA-x-icu") c, id FROM ended_codes ORDER BY c COLLATE "fr-CA-x-icu", id', false)) AS v (q, drops);
 RESET gpusort.dictionary;
 RESET gpusort.mode;
 
