@@ -15,6 +15,7 @@
 #include "check/how.h"
 #include "plan/choice.h"
 #include "plan/devices.h"
+#include "plan/forecast.h"
 #include "plan/likely_rows.h"
 #include "plan/predict_gpusort.h"
 #include "plan/predict_postgres.h"
@@ -92,7 +93,7 @@ shape_of_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	(void) shape_of_plan(&shape, stmt, sort, ancestors, plan_likely_rows(stmt, sort), &why_not);
 	shape = shape_for_gpusort(&shape);
 	shape.device_memory = device_memory_of_sort();
-	shape.device = sort_plan_device((const CustomScan *) sort, shape.verified, 0);
+	shape.device = sort_plan_device((const CustomScan *) sort, forecast_guesses(&shape), 0);
 	return shape;
 }
 
@@ -155,7 +156,7 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 		remarks =
 			lappend(remarks,
 					psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns));
-	if (shape->verified && device_is_open(false, shape->beside))
+	if (shape->device == DEVICE_CPU && shape->verified && device_is_open(false, shape->beside))
 		remarks = lappend(remarks, "not on a card: the CPU verifies the order of such values by comparisons");
 	if (shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified)
 		remarks = lappend(remarks, shape->rows_of_group == 1

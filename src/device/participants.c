@@ -140,7 +140,7 @@ sort_share_create_coded(SortShare *share, const SortRequest *request)
 	tables = sort_key_tables_create(request->rows.coded, share != NULL ? &share->arena : NULL,
 									request->memory.values / VALUES_MEMORY_TIMES(request->processes.n),
 									request->expected.times > 0 ? 0 : request->expected.values,
-									request->expected.rows / request->processes.n);
+									request->expected.rows);
 	if (tables == NULL)
 		return NULL;
 	tables->times = Max(tables->times, request->expected.times);

@@ -376,11 +376,12 @@ extern const SortDevice sort_device_cpu;
 
 /*
  * Makes a sorter of the cpu device which makes runs of all its rows, for another process, when its feed is
- * finished.  files, number: the files that hold the runs, and the number of the runs there
- * (files/shared_runs.h); complete_rows: as in SortDevice.join; memory: bytes.
+ * finished.  coded: the key that its rows have, with codes in the place of values; NULL: rows have `key`.
+ * files, number: the files that hold the runs, and the number of the runs there (files/shared_runs.h);
+ * complete_rows: as in SortDevice.join; memory: bytes.
  */
-extern Sorter *sort_cpu_begin_runs(const struct SortKey *key, TupleDesc complete_rows, Size memory,
-								   FileSet *files, int number);
+extern Sorter *sort_cpu_begin_runs(const struct SortKey *key, struct SortKey *coded, TupleDesc complete_rows,
+								   Size memory, FileSet *files, int number);
 
 /* Sorts on GPUs, in a service that is a process of its own; not always available. */
 extern const SortDevice sort_device_cuda;

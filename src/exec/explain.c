@@ -137,7 +137,8 @@ explain_values(const SorterStats *stats, ExplainState *es)
 	explain_number("Values", "Values", NULL, stats->values, true, es);
 	explain_number("Memory of Values", "Memory of Values", "kB", kilobytes(stats->value_bytes), true, es);
 	if (stats->coding_ended)
-		explain_word("Coding", "ended, too many values", es);
+		explain_word("Coding",
+					 stats->values_full ? "ended, no memory for more values" : "ended, too many values", es);
 	end_line(es);
 }
 
@@ -177,7 +178,7 @@ explain_method(const char *device, bool verified, const SorterStats *stats, Expl
 			explain_word("Looking for Groups", "ended, few rows dropped", es);
 		end_line(es);
 	}
-	if (stats->values > 0)
+	if (stats->values > 0 || stats->coding_ended)
 		explain_values(stats, es);
 	if (!is_text)
 		ExplainPropertyBool("Order Verified", verified, es);

@@ -15,6 +15,8 @@ gpusort_state_get_stats(const GpuSortState *state, SorterStats *stats)
 	if (!state->performed)
 		return;
 	state->sorter->device->get_stats(state->sorter, stats);
+	stats->coding_ended |= state->coding_ended;
+	stats->values_full |= state->values_full;
 	stats->bytes_in += past.bytes_in;
 	stats->bytes_out += past.bytes_out;
 	stats->queue_ms += past.queue_ms;

@@ -46,6 +46,8 @@ typedef struct GpuSortState
 	Bitmapset *unused;		   /* columns of the input that no node reads later */
 	Sorter *sorter;			   /* NULL until the first row is fetched */
 	bool performed;			   /* does the sorter return rows? */
+	bool coding_ended;		   /* did values come too seldom for codes, so that the input was read again? */
+	bool values_full;		   /* because there was no memory for more of them? */
 	bool began_reading;		   /* has this sorter begun to read the input? */
 	bool returned_rows;		   /* has this sorter returned a row? */
 	uint64 rows_returned;	   /* rows that this sorter returned, including rows returned again */

@@ -203,18 +203,50 @@ rows_wanted_now(GpuSortState *state)
 	return wanted;
 }
 
+/* May values get codes, if the device has this kind?  A card cannot feed rows again when coding ends. */
+static bool
+may_code(const GpuSortState *state, DeviceKind device)
+{
+	return gpusort_dictionary != GPUSORT_DICTIONARY_OFF && !state->coding_ended &&
+		   (device == DEVICE_CPU || state->restartable);
+}
+
+/* The columns that can get codes, of those that the plan or the settings name. */
+static uint32
+codable_columns(const GpuSortState *state)
+{
+	CustomScan *plan = (CustomScan *) state->css.ss.ps.plan;
+
+	return sort_key_codable(state->key, gpusort_dictionary == GPUSORT_DICTIONARY_ON
+											? PG_UINT32_MAX
+											: sort_plan_expected(plan).coded);
+}
+
 /* The columns whose values get codes: sorts that leave rows out compare keys while the rows come. */
 static uint32
-coded_columns(const GpuSortState *state, const SortDevice *device, const SortRequest *request,
-			  const SortExpected *expected)
+coded_columns(const GpuSortState *state, const SortDevice *device, const SortRequest *request)
 {
-	uint32 columns = gpusort_dictionary == GPUSORT_DICTIONARY_ON ? PG_UINT32_MAX : expected->coded;
-
-	if (device->kind != DEVICE_CPU || gpusort_dictionary == GPUSORT_DICTIONARY_OFF ||
-		request->memory.limit < CODES_MEMORY_MIN || request->rows.wanted > 0 || request->rows.first.n > 0 ||
-		state->key->policy.alone)
+	if (!may_code(state, device->kind) || request->memory.limit < CODES_MEMORY_MIN ||
+		request->rows.wanted > 0 || request->rows.first.n > 0 || state->key->policy.alone)
 		return 0;
-	return sort_key_codable(state->key, columns);
+	return codable_columns(state);
+}
+
+static double
+coded_key_bytes(const SortKey *key, uint32 columns)
+{
+	return sort_key_coded_width(key->ncols, key->cols, columns, &columns);
+}
+
+/* The rows are cut into parts by keys without codes; keys that only guess the order cut none. */
+static void
+choose_parts(GpuSortState *state, SortRequest *request)
+{
+	if (state->key->verified)
+		return;
+	request->rows.coded = 0;
+	request->expected.key_bytes = state->key_width;
+	take_sample(state, request);
 }
 
 static void
@@ -248,11 +280,23 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->processes.help =
 		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
 	request->expected.cpu_ms = expected.cpu_ms;
-	request->rows.coded = coded_columns(state, device, request, &expected);
+	request->rows.coded = coded_columns(state, device, request);
 	request->expected.values = expected.values;
-	sort_request_set_filters_aside(request);
+	if (request->rows.coded != 0)
+		request->expected.key_bytes = coded_key_bytes(state->key, request->rows.coded);
 	if (device->count_parts(request) > 1)
-		take_sample(state, request);
+		choose_parts(state, request);
+	sort_request_set_filters_aside(request);
+}
+
+/*
+ * Do its keys only guess the order, without codes?  A card cannot sort by them: the plan may have expected
+ * codes where there is no memory for them.
+ */
+static bool
+guesses_on_card(const GpuSortState *state, const SortDevice *device, const SortRequest *request)
+{
+	return device->kind != DEVICE_CPU && state->key->verified && request->rows.coded == 0;
 }
 
 /* Begins a sorter of this device. */
@@ -263,6 +307,12 @@ begin_sorter(GpuSortState *state, const SortDevice *device)
 
 	sort_device_set_layout(device, state->key);
 	make_request(state, device, &request);
+	if (guesses_on_card(state, device, &request))
+	{
+		device = &sort_device_cpu;
+		sort_device_set_layout(device, state->key);
+		make_request(state, device, &request);
+	}
 	progress_start(state->progress, device_names[device->kind], request.expected.rows, request.processes.n);
 	state->sorter = device->begin(&request);
 	progress_set_sorter(state->progress, state->sorter);
@@ -303,6 +353,25 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	return true;
 }
 
+/* Gets ready to read the input once more.  What the sorter did does not count. */
+static void
+read_again(GpuSortState *state)
+{
+	if (state->sorter->failure_reason == SORT_FAILURE_CODES)
+	{
+		SorterStats stats;
+
+		state->sorter->device->get_stats(state->sorter, &stats);
+		state->coding_ended = true;
+		state->values_full = stats.values_full;
+	}
+	state->performed = false;
+	release_sorter(state);
+	if (state->began_reading)
+		ExecReScan(outerPlanState(state));
+	state->began_reading = false;
+}
+
 /* The device has failed: gets ready to read the input once more, or raises an error if that can't be. */
 static void
 fall_back(GpuSortState *state)
@@ -313,6 +382,11 @@ fall_back(GpuSortState *state)
 	/* where nobody has entered, nobody has asked for a row */
 	bool has_read = state->began_reading && (sorter->share == NULL || sort_share_is_entered(sorter->share));
 
+	if (sorter->failure_reason == SORT_FAILURE_CODES)
+	{
+		read_again(state);
+		return;
+	}
 	stats_count_fallback(device, sorter->failure_reason);
 	if (state->returned_rows || (has_read && !state->restartable))
 		ereport(
@@ -328,11 +402,7 @@ fall_back(GpuSortState *state)
 	fallback_log_device(device, sorter->failure_reason, failure);
 	state->fallback = failure;
 	state->fallback_device = device;
-	state->performed = false; /* it did nothing that counts */
-	release_sorter(state);
-	if (state->began_reading)
-		ExecReScan(outerPlanState(state));
-	state->began_reading = false;
+	read_again(state);
 }
 
 /*
@@ -372,6 +442,28 @@ describe_key(GpuSortState *state)
 	MemoryContextSwitchTo(old);
 }
 
+/* Do its keys only guess the order, on a card?  Keys with codes do not. */
+static bool
+has_guesses(const GpuSortState *state)
+{
+	return state->key->verified && !(may_code(state, DEVICE_CUDA) && codable_columns(state) != 0);
+}
+
+/*
+ * The device to begin with, by what the settings are now, and by what a LIMIT above wants: the plan may be an
+ * old one, made before either was known.  A lock's recheck, which runs the plan again for each row that was
+ * changed meanwhile, sorts that one row here.
+ */
+static const SortDevice *
+choose_device(const GpuSortState *state)
+{
+	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
+
+	if (is_recheck(state))
+		return &sort_device_cpu;
+	return sort_devices[sort_plan_device(plan, has_guesses(state), rows_wanted_by(state->limit).rows)];
+}
+
 /* Makes a sorter of this device, or of the one that doesn't fail, hold the input's rows in order. */
 static void
 sort_input(GpuSortState *state, const SortDevice *device)
@@ -390,8 +482,10 @@ sort_input(GpuSortState *state, const SortDevice *device)
 		state->progress = progress_create();
 	while (!sort_with(state, device))
 	{
+		bool ended = state->sorter->failure_reason == SORT_FAILURE_CODES;
+
 		fall_back(state);
-		device = &sort_device_cpu;
+		device = ended ? choose_device(state) : &sort_device_cpu;
 	}
 	estate->es_direction = direction;
 	MemoryContextSwitchTo(old);
@@ -416,21 +510,6 @@ next_row(GpuSortState *state, bool forward)
 	if (unlikely(row == NULL || state->rows_returned % PROGRESS_ROWS == 0))
 		progress_note_returned(state->progress, state->rows_returned);
 	return row;
-}
-
-/*
- * The device to begin with, by what the settings are now, and by what a LIMIT above wants: the plan may be an
- * old one, made before either was known.  A lock's recheck, which runs the plan again for each row that was
- * changed meanwhile, sorts that one row here.
- */
-static const SortDevice *
-choose_device(const GpuSortState *state)
-{
-	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
-
-	if (is_recheck(state))
-		return &sort_device_cpu;
-	return sort_devices[sort_plan_device(plan, state->key->verified, rows_wanted_by(state->limit).rows)];
 }
 
 /*

@@ -104,6 +104,7 @@ sort_key_tables_create(uint32 columns, Arena *arena, Size limit, double expected
 	tables->rows = rows;
 	tables->times = TIMES_LEAST;
 	pg_atomic_init_u32(&tables->ended, 0);
+	pg_atomic_init_u32(&tables->full, 0);
 	tables->n = pg_popcount32(columns);
 	for (int i = 0; i < tables->n; i++)
 	{
@@ -272,7 +273,9 @@ count_added(const SortKeyCoding *coding)
 
 /*
  * Values that come at random out of D are known, after n of them, in n / D of the cases.  So the share that
- * was known lately is compared with n / D, where each of D values comes so often as is too seldom.
+ * was known lately is compared with n / D, where each of D values comes so often as is too seldom.  Values
+ * that other processes have added are known, too.  But a process that begins before the others knows its own
+ * alone, so it must not expect more.
  */
 bool
 sort_key_coding_ends(SortKeyCoding *coding)
@@ -282,6 +285,8 @@ sort_key_coding_ends(SortKeyCoding *coding)
 	double expected;
 	double known;
 
+	if (coding->full)
+		pg_atomic_write_u32(&coding->tables->full, 1);
 	if (coding->full || sort_key_tables_ended(coding->tables))
 		return true;
 	if (coding->lookups < coding->judge_at)

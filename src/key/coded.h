@@ -28,9 +28,10 @@
 typedef struct SortKeyTables
 {
 	uint32 columns;			/* the coded columns, as bits; the lowest bit is the first column */
-	double rows;			/* rows that each process is expected to feed */
+	double rows;			/* rows that all processes are expected to feed */
 	double times;			/* coding ends if values come less often on average, about */
 	pg_atomic_uint32 ended; /* 1: keys have no codes any more */
+	pg_atomic_uint32 full;	/* 1: that is because a table had no room */
 	int n;
 	ValueTable tables[CODED_COLUMNS_MAX];
 } SortKeyTables;
@@ -116,6 +117,13 @@ static inline bool
 sort_key_tables_ended(SortKeyTables *tables)
 {
 	return pg_atomic_read_u32(&tables->ended) != 0;
+}
+
+/* Is that because a table had no room, and not because few values repeat? */
+static inline bool
+sort_key_tables_full(SortKeyTables *tables)
+{
+	return pg_atomic_read_u32(&tables->full) != 0;
 }
 
 /* Returns the bytes and the values of all tables. */

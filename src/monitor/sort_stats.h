@@ -27,6 +27,7 @@ typedef struct SorterStats
 	uint64 values;		  /* values that got codes, of all coded columns; 0: keys had no codes */
 	Size value_bytes;	  /* bytes of their tables */
 	bool coding_ended;	  /* had keys no codes from some row on? */
+	bool values_full;	  /* because there was no memory for more values? */
 	uint64 corrections;	  /* rows that were moved because their keys guessed the order wrongly */
 	uint64 rows_helped;	  /* rows that other processes put in order for the reader */
 	int processes; /* processes that fed the sort; on the cpu device they also sorted. 1: only this process */
@@ -94,7 +95,9 @@ typedef enum SortFailureReason
 	SORT_FAILURE_MEMORY,   /* no memory left on the device or for transfers */
 	SORT_FAILURE_LIMIT,	   /* the session may not have another sort on the device */
 	SORT_FAILURE_PROTOCOL, /* the service does not understand the client */
-	SORT_FAILURE_REASONS
+	SORT_FAILURE_REASONS,
+	/* no failure of the device: values repeat too seldom for codes, and the input is read again */
+	SORT_FAILURE_CODES = SORT_FAILURE_REASONS
 } SortFailureReason;
 
 #endif /* GPUSORT_MONITOR_SORT_STATS_H */

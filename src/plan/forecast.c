@@ -11,6 +11,7 @@
 
 #include <limits.h>
 
+#include "base/guc.h"
 #include "plan/cost.h"
 #include "plan/devices.h"
 #include "plan/forecast.h"
@@ -31,6 +32,7 @@
  * Bytes of a value's entry and slots besides its string; the tables have one byte in so many of the memory.
  */
 #define CODES_VALUE_BYTES 40
+#define CODE_BYTES 4
 #define CODES_MEMORY_SHARE(processes) (6 * (1 + 2 * (processes)))
 
 /*
@@ -39,64 +41,7 @@
  */
 #define OTHER_SHARE 1.035
 
-/* ---------------------------------------------------------------- devices */
-
-static double
-ms_on(const SortShape *shape, DeviceKind device)
-{
-	SortShape there = *shape;
-
-	there.device = device;
-	return sort_time_total(&there, predict_gpusort(&there));
-}
-
-/*
- * The device that is expected to be the fastest one of the usable devices, beside what its input takes, if
- * the cpu device takes so long.
- */
-static DeviceKind
-fastest_device(const SortShape *shape, double input_ms, double cpu_ms)
-{
-	DeviceKind fastest = DEVICE_CPU;
-	double least = (shape->wanted >= 0 ? 1 : OTHER_SHARE) * (input_ms + cpu_ms);
-
-	for (DeviceKind device = DEVICE_CPU + 1; device < DEVICES; device++)
-	{
-		double ms;
-
-		if (!device_is_usable(device, shape->verified, shape->beside))
-			continue;
-		ms = input_ms + ms_on(shape, device);
-		if (ms < least)
-		{
-			fastest = device;
-			least = ms;
-		}
-	}
-	return fastest;
-}
-
-/*
- * The fastest device if a LIMIT wants all rows, and the number of rows, to a power of 2, from which on it is
- * the fastest one.  The planner has to guess what many a LIMIT wants; when the sort begins it is known.
- */
-static void
-forecast_limits(const SortShape *shape, double input_ms, SortExpected *expected)
-{
-	SortShape limited = *shape;
-
-	if (!device_is_open(shape->verified, shape->beside))
-		return; /* that is the cpu device */
-	limited.wanted = Max(1, shape->rows);
-	expected->limited = fastest_device(&limited, input_ms, ms_on(&limited, DEVICE_CPU));
-	for (double wanted = limited.wanted; expected->limited != DEVICE_CPU && wanted >= 1; wanted /= 2)
-	{
-		limited.wanted = wanted;
-		if (fastest_device(&limited, input_ms, ms_on(&limited, DEVICE_CPU)) != expected->limited)
-			return;
-		expected->limited_from = wanted / 2 >= 1 ? wanted : 0;
-	}
-}
+/* ---------------------------------------------------------------- codes */
 
 /*
  * How often a value must come on average for codes to pay: a value that comes first costs more than a key.
@@ -118,14 +63,16 @@ columns_to_code(const SortShape *shape, double *values)
 	double largest = 0;
 
 	*values = 0;
-	if (shape->rows < CODES_ROWS_MIN)
+	if (shape->rows < CODES_ROWS_MIN || gpusort_dictionary == GPUSORT_DICTIONARY_OFF)
 		return 0;
 	for (int i = 0; i < shape->nkeys && i < 32; i++)
 	{
 		const SortKeyShape *key = &shape->keys[i];
 
-		if (key->class < KEY_TEXT || key->class > KEY_LIBC_BYTES)
+		if (key->class < KEY_NUMERIC)
 			continue;
+		if (key->class == KEY_NUMERIC || key->class == KEY_MADE)
+			return 0;
 		if (key->distinct <= 0 || key->distinct * times_to_code(key) > shape->rows)
 			return 0;
 		columns |= (uint32) 1 << i;
@@ -134,6 +81,112 @@ columns_to_code(const SortShape *shape, double *values)
 	}
 	return largest * pg_popcount32(columns) * CODES_MEMORY_SHARE(shape->processes) <= shape->memory ? columns
 																									: 0;
+}
+
+/* ---------------------------------------------------------------- devices */
+
+/* A column with codes, and whether it is one. */
+static SortKeyShape
+key_with_code(const SortKeyShape *key)
+{
+	SortKeyShape coded = *key;
+
+	coded.class = KEY_TEXT; /* a look-up takes about as long */
+	coded.width = CODE_BYTES;
+	coded.verified = false;
+	return coded;
+}
+
+/* The sort on this device.  Keys are counted with codes on a card alone. */
+static SortShape
+shape_there(const SortShape *shape, DeviceKind device)
+{
+	SortShape there = *shape;
+	SortKeyShape *keys;
+	double values;
+
+	there.device = device;
+	if (device == DEVICE_CPU || columns_to_code(shape, &values) == 0)
+		return there;
+	there.keys = keys = palloc(sizeof(SortKeyShape) * shape->nkeys);
+	there.fixed_key = true;
+	there.verified = false;
+	there.key_bytes = 0;
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		keys[i] = shape->keys[i].class > KEY_NUMERIC ? key_with_code(&shape->keys[i]) : shape->keys[i];
+		there.key_bytes += 1 + keys[i].width;
+	}
+	there.key_bytes = MAXALIGN((int) there.key_bytes);
+	return there;
+}
+
+bool
+forecast_guesses(const SortShape *shape)
+{
+	SortShape there;
+
+	if (!shape->verified)
+		return false;
+	there = shape_there(shape, DEVICE_CUDA);
+	return there.verified || predict_gpusort_temp(&there) > 0;
+}
+
+static double
+ms_on(const SortShape *shape, DeviceKind device)
+{
+	SortShape there = shape_there(shape, device);
+
+	return sort_time_total(&there, predict_gpusort(&there));
+}
+
+/*
+ * The device that is expected to be the fastest one of the usable devices, beside what its input takes, if
+ * the cpu device takes so long.
+ */
+static DeviceKind
+fastest_device(const SortShape *shape, double input_ms, double cpu_ms)
+{
+	DeviceKind fastest = DEVICE_CPU;
+	double least = (shape->wanted >= 0 ? 1 : OTHER_SHARE) * (input_ms + cpu_ms);
+	bool guesses = forecast_guesses(shape);
+
+	for (DeviceKind device = DEVICE_CPU + 1; device < DEVICES; device++)
+	{
+		double ms;
+
+		if (!device_is_usable(device, guesses, shape->beside))
+			continue;
+		ms = input_ms + ms_on(shape, device);
+		if (ms < least)
+		{
+			fastest = device;
+			least = ms;
+		}
+	}
+	return fastest;
+}
+
+/*
+ * The fastest device if a LIMIT wants all rows, and the number of rows, to a power of 2, from which on it is
+ * the fastest one.  The planner has to guess what many a LIMIT wants; when the sort begins it is known.
+ */
+static void
+forecast_limits(const SortShape *shape, double input_ms, SortExpected *expected)
+{
+	SortShape limited = *shape;
+
+	if (!device_is_open(forecast_guesses(shape), shape->beside))
+		return; /* that is the cpu device */
+	limited.wanted = Max(1, shape->rows);
+	expected->limited = fastest_device(&limited, input_ms, ms_on(&limited, DEVICE_CPU));
+	for (double wanted = limited.wanted; expected->limited != DEVICE_CPU && wanted >= 1; wanted /= 2)
+	{
+		limited.wanted = wanted;
+		if (fastest_device(&limited, input_ms, ms_on(&limited, DEVICE_CPU)) != expected->limited)
+			return;
+		expected->limited_from = wanted / 2 >= 1 ? wanted : 0;
+	}
 }
 
 SortExpected
@@ -157,10 +210,11 @@ static DeviceKind
 choose_device(const SortShape *shape)
 {
 	DeviceKind fastest = DEVICE_CPU;
+	bool guesses = forecast_guesses(shape);
 
-	if (device_is_open(shape->verified, shape->beside))
+	if (device_is_open(guesses, shape->beside))
 		fastest = fastest_device(shape, 0, ms_on(shape, DEVICE_CPU));
-	return device_or_allowed(fastest, shape->verified, shape->beside);
+	return device_or_allowed(fastest, guesses, shape->beside);
 }
 
 /* ---------------------------------------------------------------- who reads it */

@@ -39,6 +39,11 @@ extern bool forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const
 extern SortExpected forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms);
 
 /*
+ * Do the keys only guess the order on a card too?  Keys with codes do not, if a card has room for all rows.
+ */
+extern bool forecast_guesses(const SortShape *shape);
+
+/*
  * For the wanted rows, is the gain of the GpuSort large enough compared with the input and the whole plan?
  */
 extern bool forecast_is_worth(const SortForecast *forecast);

@@ -204,10 +204,11 @@ static Candidate
 fastest_candidate(const SortToOffer *sort, const CostYardstick *yardstick)
 {
 	Candidate best = {.input = NULL};
+	bool guesses = forecast_guesses(&yardstick->shape);
 
 	for (DeviceKind device = DEVICE_CPU; device < DEVICES; device++)
 	{
-		if (!device_is_allowed(device, yardstick->shape.verified, yardstick->shape.beside))
+		if (!device_is_allowed(device, guesses, yardstick->shape.beside))
 			continue;
 		consider_candidate(sort, yardstick, NULL, device, &best);
 		if (sort->partial != NULL)

@@ -23,9 +23,9 @@ static const Section sections[] = {
 	{"program", true, check_program},	  {"jobs", false, check_jobs},
 	{"clients", false, check_clients},	  {"joiners", false, check_joiners},
 	{"admission", true, check_admission}, {"idle", true, check_idle},
-	{"full", false, check_full},		  {"messages", false, check_messages},
-	{"fuzz", false, check_fuzz},		  {"faults", true, check_faults},
-	{"limits", true, check_limits},
+	{"full", false, check_full},		  {"ranks", false, check_ranks},
+	{"messages", false, check_messages},  {"fuzz", false, check_fuzz},
+	{"faults", true, check_faults},		  {"limits", true, check_limits},
 };
 
 static void

@@ -7,6 +7,7 @@
  *		gpusortd_connect
  *		gpusortd_begin, or gpusortd_ask, gpusortd_wait_in_queue and gpusortd_receive_job; or gpusortd_join
  *		chunk = gpusortd_take_chunk, filled by the caller, gpusortd_submit_chunk, again and again
+ *		gpusortd_take_chunk and gpusortd_submit_ranks, if the keys have codes
  *		gpusortd_perform		(who joined: gpusortd_flush)
  *		gpusortd_fetch, in any direction, again and again
  *		gpusortd_begin again, for another job in the place of this one, or
@@ -115,6 +116,13 @@ int gpusortd_take_chunk(GpusortdClient *client);
 
 /* Gives a chunk to gpusortd.  front and back as in src/sort/chunk.h. */
 bool gpusortd_submit_chunk(GpusortdClient *client, int chunk, uint64_t rows, uint64_t front, uint64_t back);
+
+/*
+ * Gives a chunk with ranks to gpusortd: `codes` of them, 4 bytes each, for the codes from `first` on that
+ * stand at `offset` of each key.  After all other chunks, by the connection that began the job.
+ */
+bool gpusortd_submit_ranks(GpusortdClient *client, int chunk, uint32_t offset, uint64_t first,
+						   uint64_t codes);
 
 /* Waits until gpusortd has answered for all submitted chunks. */
 bool gpusortd_flush(GpusortdClient *client);

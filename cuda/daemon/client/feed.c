@@ -35,16 +35,28 @@ gpusortd_take_chunk(GpusortdClient *client)
 	return chunk;
 }
 
+static bool
+note_submitted(GpusortdClient *client, int chunk)
+{
+	client->chunk[chunk] = GPUSORTD_CHUNK_SUBMITTED;
+	client->submitted++;
+	return true;
+}
+
 bool
 gpusortd_submit_chunk(GpusortdClient *client, int chunk, uint64_t rows, uint64_t front, uint64_t back)
 {
 	GpusortdSubmit submit = {(uint32_t) chunk, 0, rows, front, back};
 
-	if (!gpusortd_send_message(client, GPUSORTD_SUBMIT, &submit))
-		return false;
-	client->chunk[chunk] = GPUSORTD_CHUNK_SUBMITTED;
-	client->submitted++;
-	return true;
+	return gpusortd_send_message(client, GPUSORTD_SUBMIT, &submit) && note_submitted(client, chunk);
+}
+
+bool
+gpusortd_submit_ranks(GpusortdClient *client, int chunk, uint32_t offset, uint64_t first, uint64_t codes)
+{
+	GpusortdRanks ranks = {(uint32_t) chunk, offset, first, codes};
+
+	return gpusortd_send_message(client, GPUSORTD_RANKS, &ranks) && note_submitted(client, chunk);
 }
 
 bool

@@ -20,7 +20,7 @@
 #include <thread>
 
 #include "daemon/device/layer.h"
-#include "daemon/protocol/chunk_layout.h"
+#include "daemon/protocol/rank_layout.h"
 
 #define HOST_DEVICES 2
 #define HOST_DEVICES_MOST 4 /* if they are named */
@@ -142,6 +142,7 @@ public:
 	}
 
 	Outcome submit(const FilledChunk &chunk) override;
+	Outcome take_ranks(const RankPiece &piece) override;
 	Outcome perform(GpusortdSorted *sorted) override;
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) override;
 	Outcome finish_fetch(uint64_t) override
@@ -151,7 +152,7 @@ public:
 
 	uint64_t least() override
 	{
-		return host_memory_needed(shape, size());
+		return host_memory_needed(shape, size()) + coded.ranks * RANK_BYTES;
 	}
 
 	void trim() override
@@ -163,6 +164,7 @@ private:
 	JobSize size() const;
 	bool may_take(const FilledChunk &chunk);
 	bool append(const ChunkCopy &copy, uint64_t i);
+	bool give_ranks();
 
 	JobShape shape;
 	MemoryPromise *promise;
@@ -170,6 +172,8 @@ private:
 	std::mutex mutex; /* of all that follows, while chunks come */
 	HostStrings keys;
 	HostStrings rows;
+	RankColumns coded = {};
+	std::vector<uint32_t> ranks;
 	std::vector<uint64_t> order;
 	std::vector<uint64_t> places; /* where each row of the result begins, and the end */
 	uint64_t feed_us = 0;
@@ -265,6 +269,33 @@ HostJob::size() const
 }
 
 Outcome
+HostJob::take_ranks(const RankPiece &piece)
+{
+	Outcome outcome = fault_ask(faults);
+
+	if (!outcome.ok())
+		return outcome;
+	if (!promise->raise(least() + piece.codes * RANK_BYTES))
+		return {GPUSORTD_MEMORY_FULL, "no memory can be promised to the ranks of codes"};
+	ranks.resize(coded.ranks + piece.codes);
+	memcpy(&ranks[coded.ranks], piece.base, piece.codes * RANK_BYTES);
+	rank_columns_add(&coded, piece.offset, piece.first, piece.codes);
+	return {};
+}
+
+/* False: a code has no rank. */
+bool
+HostJob::give_ranks()
+{
+	for (uint64_t i = 0; i < keys.ends.size() && coded.n > 0; i++)
+	{
+		if (!rank_columns_give(&coded, ranks.data(), &keys.bytes[i * shape.key_bytes]))
+			return false;
+	}
+	return true;
+}
+
+Outcome
 HostJob::perform(GpusortdSorted *sorted)
 {
 	auto start = std::chrono::steady_clock::now();
@@ -273,6 +304,8 @@ HostJob::perform(GpusortdSorted *sorted)
 
 	if (!outcome.ok())
 		return outcome;
+	if (!give_ranks())
+		return {GPUSORTD_BAD_CHUNK, "a key has a code without a rank"};
 	order.resize(n);
 	for (uint64_t i = 0; i < n; i++)
 		order[i] = i;

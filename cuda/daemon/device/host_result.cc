@@ -100,6 +100,12 @@ HostResult::submit(const FilledChunk &)
 }
 
 Outcome
+HostResult::take_ranks(const RankPiece &)
+{
+	return {GPUSORTD_JOB_OVER, "the job is sorted"};
+}
+
+Outcome
 HostResult::perform(GpusortdSorted *)
 {
 	return {GPUSORTD_JOB_OVER, "the job is sorted"};

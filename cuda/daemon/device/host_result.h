@@ -20,6 +20,7 @@ public:
 	Outcome take(DeviceJob *from, bool *all);
 
 	Outcome submit(const FilledChunk &chunk) override;
+	Outcome take_ranks(const RankPiece &piece) override;
 	Outcome perform(GpusortdSorted *sorted) override;
 	uint64_t least() override;
 	void trim() override;

@@ -74,6 +74,15 @@ struct FilledChunk
 	uint64_t back;	/* a multiple of 8, from front to the chunk's bytes */
 };
 
+/* Ranks, which clients can write to at any time. */
+struct RankPiece
+{
+	const uint8_t *base;
+	uint32_t offset; /* of the code in a key: within it */
+	uint64_t first;	 /* its first code: 0, of the next column, or the one behind the last piece's */
+	uint64_t codes;	 /* 1 or more, at most as many as a chunk has room for */
+};
+
 /* Rows of the result. */
 struct Window
 {
@@ -120,7 +129,14 @@ public:
 	virtual uint64_t least() = 0;
 	virtual void trim() = 0;
 
-	/* Sorts, once.  Fills in all of *sorted. */
+	/*
+	 * Copies ranks of codes to the device, after all chunks.  A job with ranks has fixed keys.  After
+	 * GPUSORTD_MEMORY_FULL the ranks were not taken, and after any other failure the job can only be
+	 * destroyed.
+	 */
+	virtual Outcome take_ranks(const RankPiece &piece) = 0;
+
+	/* Replaces codes by ranks, if there are any, and sorts, once.  Fills in all of *sorted. */
 	virtual Outcome perform(GpusortdSorted *sorted) = 0;
 
 	/*

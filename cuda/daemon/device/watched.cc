@@ -135,6 +135,13 @@ public:
 		job->trim();
 	}
 
+	Outcome take_ranks(const RankPiece &piece) override
+	{
+		Watch::Call call(watch);
+
+		return job->take_ranks(piece);
+	}
+
 	Outcome perform(GpusortdSorted *sorted) override
 	{
 		Watch::Call call(watch);

@@ -12,12 +12,13 @@
 #include <stdint.h>
 
 #define GPUSORTD_MAGIC UINT32_C(0x44535047) /* "GPSD" */
-#define GPUSORTD_VERSION 6
+#define GPUSORTD_VERSION 7
 
 #define GPUSORTD_MAX_DEVICES 16
 #define GPUSORTD_MAX_CHUNKS 64
 #define GPUSORTD_MAX_CHUNK_BYTES (UINT64_C(1) << 30)
-#define GPUSORTD_MAX_MESSAGE 4096 /* bytes of any message, including the header */
+#define GPUSORTD_MAX_RANK_COLUMNS 8 /* of one job */
+#define GPUSORTD_MAX_MESSAGE 4096	/* bytes of any message, including the header */
 
 typedef struct GpusortdHeader
 {
@@ -37,6 +38,7 @@ typedef enum GpusortdType
 	GPUSORTD_SUBMIT,
 	GPUSORTD_PERFORM,
 	GPUSORTD_FETCH,
+	GPUSORTD_RANKS,
 	GPUSORTD_END,
 
 	/* from gpusortd */
@@ -120,6 +122,17 @@ typedef struct GpusortdSubmit
 	uint64_t front; /* bytes of entries, from the chunk's start */
 	uint64_t back;	/* offset of the lowest row */
 } GpusortdSubmit;
+
+/*
+ * Ranks for codes in fixed keys.  The chunk has them, 4 bytes each; it goes to gpusortd, until CHUNK_FREE.
+ */
+typedef struct GpusortdRanks
+{
+	uint32_t chunk;
+	uint32_t offset; /* of the code in a key, in bytes */
+	uint64_t first; /* the code of the first rank; 0: of another column, otherwise the next one of the same */
+	uint64_t codes; /* number of ranks, 1 or more */
+} GpusortdRanks;
 
 typedef struct GpusortdPerform
 {
@@ -230,6 +243,7 @@ static_assert(sizeof(GpusortdHello) == 8, "wire format");
 static_assert(sizeof(GpusortdBegin) == 48, "wire format");
 static_assert(sizeof(GpusortdJoin) == 16, "wire format");
 static_assert(sizeof(GpusortdSubmit) == 32, "wire format");
+static_assert(sizeof(GpusortdRanks) == 24, "wire format");
 static_assert(sizeof(GpusortdPerform) == 8, "wire format");
 static_assert(sizeof(GpusortdFetch) == 16, "wire format");
 static_assert(sizeof(GpusortdEnd) == 8, "wire format");
@@ -260,6 +274,8 @@ gpusortd_message_length(unsigned int type)
 			return sizeof(GpusortdJoin);
 		case GPUSORTD_SUBMIT:
 			return sizeof(GpusortdSubmit);
+		case GPUSORTD_RANKS:
+			return sizeof(GpusortdRanks);
 		case GPUSORTD_PERFORM:
 			return sizeof(GpusortdPerform);
 		case GPUSORTD_FETCH:

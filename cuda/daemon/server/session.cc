@@ -122,6 +122,10 @@ Session::dispatch(const Message &message)
 			if (state == SessionState::feeding || state == SessionState::joined)
 				return submit(message.submit);
 			break;
+		case GPUSORTD_RANKS:
+			if (state == SessionState::feeding)
+				return take_ranks(message.ranks);
+			break;
 		case GPUSORTD_PERFORM:
 			if (state == SessionState::feeding)
 				return perform();
@@ -270,6 +274,7 @@ Session::start_job(const JobSize &expected, const JobShape &shape, std::unique_p
 	uint32_t chunks = place->chunks_lent();
 	Outcome outcome;
 
+	ranks = {};
 	job = std::make_shared<SharedJob>();
 	job->shape = shape;
 	outcome = job->begin(service->layer.get(), expected, std::move(place));

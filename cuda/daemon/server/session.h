@@ -10,6 +10,7 @@
 
 #include <deque>
 
+#include "daemon/protocol/rank_layout.h"
 #include "daemon/server/service.h"
 #include "daemon/server/wire.h"
 
@@ -62,6 +63,7 @@ private:
 	bool lend_slab(uint32_t chunks, SessionState next);
 	bool send_slab(SessionState next);
 	bool submit(const GpusortdSubmit &filled);
+	bool take_ranks(const GpusortdRanks &ranks);
 	bool perform();
 	bool fetch(const GpusortdFetch &wanted);
 	bool finish_fetch();
@@ -82,6 +84,7 @@ private:
 	uint32_t place_chunks = 0; /* joiner: number of chunks that the gate counts as lent to it */
 	Slab slab;
 	IdleShare idle_share;  /* for the slab, once it is retired */
+	RankSequence ranks;	   /* that came for the job */
 	uint64_t position = 0; /* of the next fetch */
 	uint64_t fetch_us = 0;
 	std::deque<Fetch> fetches; /* under way */

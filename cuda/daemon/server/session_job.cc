@@ -37,6 +37,21 @@ Session::submit(const GpusortdSubmit &filled)
 	return wire.send(GPUSORTD_CHUNK_FREE, freed);
 }
 
+bool
+Session::take_ranks(const GpusortdRanks &given)
+{
+	Outcome outcome;
+
+	if (given.chunk >= slab.chunks ||
+		!rank_sequence_takes(&ranks, &given, job->shape.key_bytes, job->shape.chunk_bytes))
+		return fail({GPUSORTD_INVALID, "RANKS describes no ranks of codes"});
+	outcome = job->take_ranks(
+		{slab.base + given.chunk * job->shape.chunk_bytes, given.offset, given.first, given.codes});
+	if (!outcome.ok())
+		return fail(outcome);
+	return wire.send(GPUSORTD_CHUNK_FREE, GpusortdChunkFree{given.chunk, GPUSORTD_OK});
+}
+
 /* ---- sorting, returning ---- */
 
 bool

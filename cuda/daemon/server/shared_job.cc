@@ -92,16 +92,37 @@ SharedJob::submit(const FilledChunk &chunk)
 	return outcome;
 }
 
+/* Ends the feed, and waits for the chunks under way. */
+void
+SharedJob::go_on_to(State next)
+{
+	std::unique_lock<std::mutex> lock(mutex);
+
+	if (state == State::feeding || state == State::ranking)
+		state = next;
+	unused.wait(lock, [this] { return users == 0; });
+}
+
+Outcome
+SharedJob::take_ranks(const RankPiece &piece)
+{
+	go_on_to(State::ranking);
+
+	Use use(this, State::ranking);
+	Outcome outcome;
+
+	if (use.device_job == nullptr)
+		return use.why_not;
+	outcome = use.device_job->take_ranks(piece);
+	for (int i = 0; outcome.code == GPUSORTD_MEMORY_FULL && i < MOST_RAISES && admission->make_room(); i++)
+		outcome = use.device_job->take_ranks(piece);
+	return outcome;
+}
+
 Outcome
 SharedJob::perform(GpusortdSorted *sorted)
 {
-	{
-		std::unique_lock<std::mutex> lock(mutex);
-
-		if (state == State::feeding)
-			state = State::sorting;
-		unused.wait(lock, [this] { return users == 0; });
-	}
+	go_on_to(State::sorting);
 
 	Use use(this, State::sorting);
 	Outcome outcome = use.device_job != nullptr ? use.device_job->perform(sorted) : use.why_not;
@@ -176,7 +197,7 @@ SharedJob::spare(std::chrono::milliseconds unused_for, const IdleMemory &idle)
 		return promised;
 	if (!is_idle(unused_for) || state == State::sorting)
 		return 0;
-	if (state == State::feeding)
+	if (state == State::feeding || state == State::ranking)
 		return promised - std::min(promised, device_job->least());
 	return stays || (aside == nullptr && !idle.has_room(result_bytes)) ? 0 : promised;
 }
@@ -193,7 +214,7 @@ SharedJob::give_back(std::chrono::milliseconds unused_for, IdleMemory *idle,
 			close(&lock);
 			admission->leave_device();
 		}
-		else if (state == State::feeding && is_idle(unused_for))
+		else if ((state == State::feeding || state == State::ranking) && is_idle(unused_for))
 			device_job->trim();
 		if (state != State::sorted || admission->bytes() == 0)
 			return {};

@@ -2,8 +2,11 @@
  * shared_job.h
  *		A job, as several connections work on it: one began it, others may help to feed it, and fetch, too.
  *
- *		feeding ──perform──► sorting ──► sorted
- *		   └──────────────────┴───────────┴──fail, end──► over
+ *		feeding ──take_ranks──► ranking ──perform──► sorting ──► sorted
+ *		   │                       │                    │           │
+ *		   └───────────────────────┴────────────────────┴───────────┴──fail, end──► over
+ *
+ * Without ranks a job goes from feeding to sorting.
  *
  * While chunks come, several threads may call the device's job at the same time.  A thread that changes the
  * state first prevents new calls, and then waits for the calls under way.  Therefore no thread holds a lock
@@ -38,6 +41,7 @@ public:
 	 * of.
 	 */
 	Outcome submit(const FilledChunk &chunk);
+	Outcome take_ranks(const RankPiece &piece);
 	Outcome perform(GpusortdSorted *sorted);
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window);
 	Outcome finish_fetch(uint64_t ticket);
@@ -77,6 +81,7 @@ private:
 	enum class State
 	{
 		feeding,
+		ranking, /* no chunk comes any more */
 		sorting,
 		sorted,
 		over
@@ -84,6 +89,7 @@ private:
 
 	class Use;
 
+	void go_on_to(State next);
 	void end_with(const Outcome &outcome);
 	void close(std::unique_lock<std::mutex> *lock);
 	bool is_idle(std::chrono::milliseconds unused_for) const;

@@ -20,6 +20,7 @@ struct Message
 		GpusortdBegin begin;
 		GpusortdJoin join;
 		GpusortdSubmit submit;
+		GpusortdRanks ranks;
 		GpusortdPerform perform;
 		GpusortdFetch fetch;
 		GpusortdEnd end;

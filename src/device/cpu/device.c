@@ -163,7 +163,8 @@ cpu_enter(Sorter *base, int processes)
 }
 
 Sorter *
-sort_cpu_begin_runs(const SortKey *key, TupleDesc complete_rows, Size memory, FileSet *files, int number)
+sort_cpu_begin_runs(const SortKey *key, SortKey *coded, TupleDesc complete_rows, Size memory, FileSet *files,
+					int number)
 {
 	CpuSorter *sorter = create_sorter(key);
 
@@ -172,6 +173,7 @@ sort_cpu_begin_runs(const SortKey *key, TupleDesc complete_rows, Size memory, Fi
 	sorter->files = files;
 	sorter->base.process = number;
 	sorter->apart = true;
+	cpu_begin_coding(sorter, coded);
 	return &sorter->base;
 }
 
@@ -194,7 +196,7 @@ cpu_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complet
 	int process;
 
 	if (share == NULL)
-		return sort_cpu_begin_runs(key, complete_rows, team->memory, &team->files,
+		return sort_cpu_begin_runs(key, NULL, complete_rows, team->memory, &team->files,
 								   SORT_SHARE_MAX_PROCESSES + sort_team_add_lone(team));
 	process = sort_share_enter(share);
 	if (process < 0)
@@ -421,6 +423,7 @@ get_coding(const CpuSorter *sorter, SorterStats *stats)
 	stats->values = sort_key_tables_values(sorter->tables);
 	stats->value_bytes = sort_key_tables_bytes(sorter->tables);
 	stats->coding_ended = sort_key_tables_ended(sorter->tables);
+	stats->values_full = stats->coding_ended && sort_key_tables_full(sorter->tables);
 	stats->peak_memory += stats->value_bytes;
 }
 

@@ -129,7 +129,7 @@ cuda_note_request(CudaCard *card, const SortRequest *request)
 
 	card->request = *request;
 	card->limit = request->memory.of_each > 0 ? request->memory.of_each : request->memory.limit;
-	estimate->key_bytes = request->key->width;
+	estimate->key_bytes = cuda_key_bytes(request);
 	estimate->algorithm = gpusort_algorithm;
 	estimate->expected_rows = rows;
 	estimate->expected_key_bytes = Min(rows * request->expected.key_bytes, ESTIMATE_MAX);
@@ -193,6 +193,7 @@ void
 cuda_get_stats(const CudaCard *card, const SortShare *share, SorterStats *stats)
 {
 	*stats = card->stats;
+	cuda_get_coding(card, stats);
 	if (share == NULL)
 		return;
 	stats->processes = Max(share->nentered, 1);

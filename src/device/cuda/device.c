@@ -19,7 +19,9 @@ static void
 create_share(CudaCard *card, const SortRequest *request)
 {
 	CudaShare *share = cuda_share_create(card, sizeof(CudaShare),
-										 sizeof(SortBound) + sizeof(GroupBound) + request->memory.groups, 1);
+										 sizeof(SortBound) + sizeof(GroupBound) + request->memory.groups +
+											 request->memory.values,
+										 1);
 
 	if (share == NULL)
 		return;
@@ -45,6 +47,7 @@ cuda_device_begin(const SortRequest *request)
 		create_share(card, request);
 	card->base.bound = sort_share_create_bound(card->base.share, request);
 	card->base.groups = sort_share_create_groups(card->base.share, request);
+	cuda_begin_coding(card, request);
 	MemoryContextSwitchTo(old);
 	return &card->base;
 }
@@ -59,6 +62,7 @@ join_card(CudaShare *share, const SortKey *key, TupleDesc complete_rows)
 	card->base.groups = share->base.groups;
 	card->runs = &share->runs;
 	card->request.rows.desc = complete_rows;
+	cuda_join_coding(card);
 	cuda_enter_job(card, share);
 	cuda_set_next_place(card, NULL);
 	return &card->base;
@@ -154,7 +158,7 @@ const SortDevice sort_device_cuda = {
 	.begin = cuda_device_begin,
 	.join = cuda_device_join,
 	.enter = sorter_enter,
-	.end_coding = sorter_never_coded,
+	.end_coding = cuda_end_coding,
 	.finish_feed = cuda_device_finish_feed,
 	.sort = cuda_device_sort,
 	.sort_together = cuda_device_sort_together,

@@ -225,7 +225,7 @@ open_chunk(CudaCard *card, int number)
 	chunk->base = gpusortd_chunk(&card->client, number);
 	chunk->size = card->client.job.chunk_bytes;
 	chunk->max_rows = PG_UINT64_MAX;
-	chunk_set_layout(chunk, card->key);
+	chunk_set_layout(chunk, card->coded != NULL ? card->coded : card->key);
 	chunk_reset(chunk);
 	return chunk;
 }

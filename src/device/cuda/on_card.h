@@ -83,6 +83,8 @@ typedef struct CudaCard
 	bool has_refused; /* has the job refused a chunk? */
 
 	const struct SortKey *key;
+	/* the key with codes in the place of values, which rows of jobs have; NULL: they have `key` */
+	struct SortKey *coded;
 	SortRequest request; /* zeros if another process has begun the job */
 	Size limit;
 	MemoryContext context; /* holds all memory of the card */
@@ -166,6 +168,25 @@ extern void cuda_put_chunk(Chunk *chunk);
  * place.
  */
 extern bool cuda_flush(CudaCard *card);
+
+/* ---- coding.c: keys with codes ---- */
+
+/* Returns the bytes of a key of this request; 0: keys are variable. */
+extern int cuda_key_bytes(const SortRequest *request);
+
+/* Makes keys with codes and the tables of their values, if the request has such columns. */
+extern void cuda_begin_coding(CudaCard *card, const SortRequest *request);
+
+/* Called by a process other than the first: makes keys with codes, if the first one's keys have them. */
+extern void cuda_join_coding(CudaCard *card);
+
+/* Called when all rows of a job are on the device: sends the ranks of their codes. */
+extern bool cuda_send_ranks(CudaCard *card);
+
+/* The function SortDevice.end_coding: the card fails. */
+extern void cuda_end_coding(Sorter *base, void (*feed_again)(Chunk *chunk, void *arg), void *arg);
+
+extern void cuda_get_coding(const CudaCard *card, SorterStats *stats);
 
 /* ---- rows.c: the result ---- */
 

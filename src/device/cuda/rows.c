@@ -23,7 +23,7 @@
 static const char *
 method_in_words(const CudaCard *card)
 {
-	if (card->key->variable)
+	if (card->estimate.key_bytes == 0)
 		return "string sort";
 	switch (card->estimate.algorithm)
 	{
@@ -42,6 +42,8 @@ cuda_sort_job(CudaCard *card)
 	const GpusortdSorted *sorted = &card->client.sorted;
 	SorterStats *stats = &card->stats;
 
+	if (!cuda_send_ranks(card))
+		return false;
 	card->wait.event = GPUSORT_WAIT_SORT;
 	if (!gpusortd_perform(&card->client))
 		return cuda_client_failed(card);

@@ -55,8 +55,9 @@ begin_run_sorter(CudaCard *card)
 	}
 	if (card->share != NULL)
 		card->share->incomplete = true;
-	card->run_sorter = sort_cpu_begin_runs(card->key, card->request.rows.desc, card->runs->memory,
-										   &card->runs->files, pg_atomic_fetch_add_u32(&card->runs->n, 1));
+	card->run_sorter =
+		sort_cpu_begin_runs(card->key, card->coded, card->request.rows.desc, card->runs->memory,
+							&card->runs->files, pg_atomic_fetch_add_u32(&card->runs->n, 1));
 	MemoryContextSwitchTo(old);
 }
 

@@ -33,10 +33,15 @@
 #define STAGING_CHUNKS (CHUNKS + CHUNKS / 2 + 1)
 #define CHUNK_BYTES UINT64_C(4096)
 
-/* What a step does, by its lowest four bits; messages are their types. */
+/* What a step does, by its lowest four bits: sends one of these messages, or something else. */
+static const GpusortdType messages[] = {GPUSORTD_RANKS,	 GPUSORTD_HELLO,   GPUSORTD_BEGIN, GPUSORTD_JOIN,
+										GPUSORTD_SUBMIT, GPUSORTD_PERFORM, GPUSORTD_FETCH, GPUSORTD_END};
+
+#define MESSAGES (sizeof(messages) / sizeof(messages[0]))
+
 enum Step
 {
-	SUBMIT_AS_IT_IS = 8,
+	SUBMIT_AS_IT_IS = MESSAGES,
 	SPOILED_MESSAGE,
 	BYTES,
 	SCRIBBLE,
@@ -155,12 +160,12 @@ Case::step(Input *input)
 	int kind = form & 0x0F;
 	bool settled = true;
 
-	if (kind >= GPUSORTD_HELLO && kind <= GPUSORTD_END)
-		peer->send((GpusortdType) kind, input, *other, true);
+	if (kind < (int) MESSAGES)
+		peer->send(messages[kind], input, *other, true);
 	else if (kind == SUBMIT_AS_IT_IS)
 		peer->send(GPUSORTD_SUBMIT, input, *other, false);
 	else if (kind == SPOILED_MESSAGE)
-		peer->send_spoiled((GpusortdType) (1 + input->byte() % GPUSORTD_END), input, *other);
+		peer->send_spoiled(messages[(1 + input->byte()) % MESSAGES], input, *other);
 	else if (kind == BYTES)
 		peer->send_bytes(input);
 	else if (kind == SCRIBBLE)

@@ -41,7 +41,7 @@ Peer::forget_job()
 	memory = nullptr;
 	job.reset();
 	asked.clear();
-	sorted_rows = seen = 0;
+	sorted_rows = seen = ranked = 0;
 }
 
 bool
@@ -141,6 +141,40 @@ Peer::submit(Input *input, bool fill)
 	return bytes_of(submit);
 }
 
+/*
+ * Ranks of the codes in the lower half of each key's first word: small keys are codes, and keep their order.
+ * Or of any codes anywhere, which spoils the job.
+ */
+std::string
+Peer::ranks(Input *input)
+{
+	uint8_t form = input->byte();
+	uint32_t chunks = job != nullptr ? std::max(lent.chunks, 1U) : 1;
+	uint64_t most = job != nullptr ? lent.chunk_bytes / sizeof(uint32_t) : 1;
+	Asked told = {GPUSORTD_SUBMIT, form % chunks, 0, 0};
+	GpusortdRanks ranks = {told.chunk, 4, form & 0x10 ? ranked : 0, form & 0x20 ? most : 8};
+
+	if (form & 0x80)
+	{
+		ranks.offset = input->byte() % 36;
+		ranks.first = input->number(2);
+		ranks.codes = input->number(2);
+	}
+	if ((form & 0x80) || memory == nullptr || changing || is_given(told.chunk))
+		spoil_job();
+	else
+	{
+		for (uint64_t i = 0; i < ranks.codes; i++)
+			((uint32_t *) (memory + told.chunk * lent.chunk_bytes))[i] = (uint32_t) (ranks.first + i) * 3;
+	}
+	/* A second table would rank ranks. */
+	if (ranks.first == 0 && ranked > 0)
+		spoil_job();
+	ranked = ranks.first + ranks.codes;
+	asked.push_back(told);
+	return bytes_of(ranks);
+}
+
 std::string
 Peer::fetch(Input *input)
 {
@@ -172,6 +206,8 @@ Peer::body_of(GpusortdType type, Input *input, const Peer &other, bool fill)
 												  : GpusortdJoin{input->byte(), 0});
 		case GPUSORTD_SUBMIT:
 			return submit(input, fill);
+		case GPUSORTD_RANKS:
+			return ranks(input);
 		case GPUSORTD_PERFORM:
 			return bytes_of(GpusortdPerform{0});
 		case GPUSORTD_FETCH:

@@ -85,6 +85,7 @@ private:
 	std::string body_of(GpusortdType type, Input *input, const Peer &other, bool fill);
 	std::string begin(Input *input);
 	std::string submit(Input *input, bool fill);
+	std::string ranks(Input *input);
 	std::string fetch(Input *input);
 	void fill_chunk(uint32_t chunk, uint64_t rows, uint64_t seed, Asked *asked);
 	bool is_given(uint32_t chunk) const;
@@ -114,6 +115,7 @@ private:
 	std::deque<Asked> asked; /* and not answered yet */
 	bool changing = false;	 /* another job, or none, was asked for, and not answered yet */
 	bool in_order = true;	 /* nothing was sent but messages that are known */
+	uint64_t ranked = 0;	 /* codes of the last column that got ranks */
 	uint64_t sorted_rows = 0;
 	uint64_t seen = 0; /* rows of a pass over the result, from the first one */
 	uint64_t seen_sum = 0;

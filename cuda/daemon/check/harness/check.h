@@ -193,6 +193,7 @@ void check_messages(Random *random);
 void check_fuzz(Random *random);
 void check_full(Random *random);
 void check_joiners(Random *random);
+void check_ranks(Random *random);
 void check_faults(Random *random);
 void check_limits(Random *random);
 

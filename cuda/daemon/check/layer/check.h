@@ -62,6 +62,7 @@ struct JobRows
 	uint64_t rows;
 	uint64_t most_of_chunk;
 	bool rests = false; /* after each chunk the job gives back what it can, and then no chunk is refused */
+	bool coded = false; /* do the keys begin with codes, which become ranks? */
 };
 
 /* The size that BEGIN would tell for these rows. */

@@ -49,9 +49,9 @@ failed_well(const Fault &fault, const Outcome &outcome, const std::string &why, 
 
 /* By one thread, or by several; with few estimates, so that it has to ask for more and more. */
 static void
-check_job(const JobShape &shape, const Fault &fault, int threads)
+check_job(const JobShape &shape, const Fault &fault, int threads, bool coded = false)
 {
-	JobRows rows = {shape, 2000, 300};
+	JobRows rows = {shape, 2000, 300, false, coded};
 	std::unique_ptr<DeviceLayer> layer = open_layer();
 	bool struck = true;
 	bool right = layer != nullptr;
@@ -69,8 +69,9 @@ check_job(const JobShape &shape, const Fault &fault, int threads)
 		right = failed_well(fault, outcome, why, &struck) && still_sorts(layer.get(), shape);
 	}
 	layer.reset();
-	check(right && !struck && nothing_is_held(), "%s, %d threads: %s at each of the first %llu calls",
-		  describe(shape).c_str(), threads, fault.name, (unsigned long long) call);
+	check(right && !struck && nothing_is_held(), "%s%s, %d threads: %s at each of the first %llu calls",
+		  describe(shape).c_str(), coded ? " with codes" : "", threads, fault.name,
+		  (unsigned long long) call);
 }
 
 /* ---- beginning, where no other job has left anything to begin with ---- */
@@ -159,6 +160,8 @@ check_faults()
 		for (const JobShape &shape : all_shapes())
 			check_job(shape, fault, 1);
 		check_job({8, GPUSORTD_AUTO, CHUNK_BYTES}, fault, 3);
+		check_job({8, GPUSORTD_AUTO, CHUNK_BYTES}, fault, 1, true);
+		check_job({24, GPUSORTD_AUTO, CHUNK_BYTES}, fault, 3, true);
 		check_job({0, GPUSORTD_AUTO, CHUNK_BYTES}, fault, 3);
 	}
 }

@@ -13,6 +13,10 @@
 
 #define LONGEST_KEY 20
 
+/* Codes, which keys begin with; pieces of so many ranks. */
+#define CODES 500
+#define RANKS_PIECE 200
+
 /* Of a row as it rides: its length, as a tuple has it, its number, and nothing. */
 #define ROW_WORDS 3
 #define ROW_BYTES (ROW_WORDS * sizeof(uint64_t))
@@ -59,6 +63,26 @@ key_of(const JobShape &shape, uint64_t number)
 	while (key.size() < std::max<size_t>(shape.key_bytes, LONGEST_KEY))
 		key += key;
 	key.resize(shape.key_bytes > 0 ? shape.key_bytes : number % (LONGEST_KEY + 1));
+	return key;
+}
+
+/* Ranks are in another order than codes, and two codes have one rank. */
+static uint32_t
+rank_of(uint32_t code)
+{
+	return (CODES - code) / 2 * UINT32_C(0x10001);
+}
+
+/* The same with a code in its first bytes, or with the code's rank. */
+static std::string
+coded_key_of(const JobRows &rows, uint64_t number, bool ranked)
+{
+	std::string key = key_of(rows.shape, number);
+	uint32_t code = (uint32_t) (number * 7919 % CODES);
+	uint32_t stored = __builtin_bswap32(ranked ? rank_of(code) : code);
+
+	if (rows.coded)
+		memcpy(&key[0], &stored, sizeof(stored));
 	return key;
 }
 
@@ -125,7 +149,7 @@ fill_chunk(const JobRows &rows, uint64_t *next, uint64_t step, ChunkMemory *memo
 
 	for (; *next < rows.rows && chunk.rows < rows.most_of_chunk; *next += step)
 	{
-		std::string key = key_of(shape, *next);
+		std::string key = coded_key_of(rows, *next, false);
 		std::string record = record_of(shape, *next);
 		char *base = (char *) memory->words.data();
 		uint64_t word = back - record.size();
@@ -228,7 +252,7 @@ compare(const JobRows &rows, const std::string &result, std::vector<bool> taken)
 		if (!taken[number])
 			return "row " + std::to_string(number) + " was not taken, or is there twice";
 		taken[number] = false;
-		key = key_of(rows.shape, number);
+		key = coded_key_of(rows, number, true);
 		if (key < last)
 			return "row " + std::to_string(number) + " is out of order";
 		last = key;
@@ -236,14 +260,41 @@ compare(const JobRows &rows, const std::string &result, std::vector<bool> taken)
 	return std::find(taken.begin(), taken.end(), true) != taken.end() ? "rows are missing" : "";
 }
 
+/* Sends the ranks, in pieces. */
+static Outcome
+send_ranks(DeviceJob *job, const JobRows &rows, const MemoryPromise *promise)
+{
+	ChunkMemory memory;
+	uint32_t *ranks = (uint32_t *) memory.words.data();
+	Outcome outcome;
+
+	for (uint32_t first = 0; first < CODES && rows.coded && outcome.ok(); first += RANKS_PIECE)
+	{
+		uint32_t codes = std::min(CODES - first, (uint32_t) RANKS_PIECE);
+
+		for (uint32_t i = 0; i < codes; i++)
+			ranks[i] = rank_of(first + i);
+		outcome = job->take_ranks({(const uint8_t *) ranks, 0, first, codes});
+		/* Whatever happened, the chunk is the client's again. */
+		std::fill(memory.words.begin(), memory.words.end(), UINT64_MAX);
+		if (outcome.ok() && rows.rests)
+			outcome = rest(job, promise);
+	}
+	return outcome;
+}
+
 /* What comes after the feed. */
 static Outcome
-finish_job(DeviceJob *job, const JobRows &rows, const std::vector<bool> &taken, std::string *why)
+finish_job(DeviceJob *job, const JobRows &rows, const MemoryPromise *promise, const std::vector<bool> &taken,
+		   std::string *why)
 {
 	uint64_t count = std::count(taken.begin(), taken.end(), true);
 	GpusortdSorted sorted = {};
 	std::string result;
-	Outcome outcome = job->perform(&sorted);
+	Outcome outcome = send_ranks(job, rows, promise);
+
+	if (outcome.ok())
+		outcome = job->perform(&sorted);
 
 	if (outcome.ok() && sorted.rows != count)
 		*why = std::to_string(sorted.rows) + " rows were counted, " + std::to_string(count) + " taken";
@@ -265,7 +316,7 @@ run_job(DeviceLayer *layer, const JobRows &rows, const JobSize &expected, Memory
 	why->clear();
 	if (outcome.ok())
 		outcome = feed(job.get(), promise, rows, 0, 1, &taken);
-	return outcome.ok() ? finish_job(job.get(), rows, taken, why) : outcome;
+	return outcome.ok() ? finish_job(job.get(), rows, promise, taken, why) : outcome;
 }
 
 Outcome
@@ -285,7 +336,7 @@ run_job_in_threads(DeviceLayer *layer, const JobRows &rows, int threads, MemoryP
 		feeder.join();
 	for (const Outcome &one : outcomes)
 		outcome = outcome.ok() ? one : outcome;
-	return outcome.ok() ? finish_job(job.get(), rows, taken, why) : outcome;
+	return outcome.ok() ? finish_job(job.get(), rows, promise, taken, why) : outcome;
 }
 
 bool

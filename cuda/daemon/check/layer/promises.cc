@@ -13,7 +13,8 @@ static bool
 smaller_job_fits(DeviceLayer *layer, const JobShape &shape, bool rests, std::mt19937_64 *random)
 {
 	JobRows planned = {shape, 1 + (*random)() % MOST_ROWS, UINT64_MAX};
-	JobRows fed = {shape, 1 + (*random)() % planned.rows, UINT64_MAX, rests};
+	JobRows fed = {shape, 1 + (*random)() % planned.rows, UINT64_MAX, rests,
+				   shape.key_bytes > 0 && (*random)() % 2 == 0};
 	JobSize expected = size_of(planned);
 	uint64_t bytes = layer->memory_needed(shape, expected);
 	Promise promise(bytes, bytes);

@@ -117,6 +117,16 @@ random_begin(Random *random)
 	return begin;
 }
 
+/* Ranks of codes in keys, mostly of as many as a chunk has room for, or of the ones behind those. */
+static GpusortdRanks
+random_ranks(const Shape &shape, uint32_t chunk, Random *random)
+{
+	uint64_t codes = shape.chunk_bytes / 4 - (random_below(random, 4) == 0 ? random_below(random, 9) : 0);
+
+	return {chunk, (uint32_t) random_below(random, shape.key_bytes + 1),
+			random_below(random, 3) == 0 ? codes : 0, codes};
+}
+
 /* A message that may well be what gpusortd expects. */
 static std::string
 likely_message(const Shape &shape, Random *random)
@@ -124,7 +134,7 @@ likely_message(const Shape &shape, Random *random)
 	uint32_t chunk = random_below(random, shape.chunks + (random_below(random, 20) == 0));
 	uint64_t most = shape.rows * 6;
 
-	switch (random_below(random, 12))
+	switch (random_below(random, 13))
 	{
 		case 0:
 			return raw_message(GPUSORTD_HELLO, GpusortdHello{0});
@@ -137,8 +147,10 @@ likely_message(const Shape &shape, Random *random)
 		case 4:
 			return raw_message(GPUSORTD_PERFORM, GpusortdPerform{0});
 		case 5:
+			return raw_message(GPUSORTD_RANKS, random_ranks(shape, chunk, random));
 		case 6:
 		case 7:
+		case 8:
 			return raw_message(GPUSORTD_FETCH,
 							   GpusortdFetch{chunk, (uint32_t) random_below(random, 2),
 											 random_below(random, 2) == 0 ? GPUSORTD_NEXT

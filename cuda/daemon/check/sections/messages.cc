@@ -15,7 +15,7 @@
 #include "daemon/check/harness/raw.h"
 
 static const unsigned int client_types[] = {GPUSORTD_HELLO,	  GPUSORTD_BEGIN, GPUSORTD_JOIN, GPUSORTD_SUBMIT,
-											GPUSORTD_PERFORM, GPUSORTD_FETCH, GPUSORTD_END};
+											GPUSORTD_PERFORM, GPUSORTD_FETCH, GPUSORTD_END,	 GPUSORTD_RANKS};
 
 /* ---- what is answered ---- */
 
@@ -145,14 +145,14 @@ check_truncated(const std::string &socket_path)
 
 /*
  * What a message of zeros is answered with, where it is allowed: -1 but for JOIN, for which there is no such
- * job.
+ * job, and RANKS, which has none.
  */
 static int
 allowed_code(int state, unsigned int type)
 {
 	if (state == 4)
 		return type == GPUSORTD_END ? -1 : GPUSORTD_INVALID;
-	return type == GPUSORTD_JOIN ? GPUSORTD_JOB_OVER : -1;
+	return type == GPUSORTD_JOIN ? GPUSORTD_JOB_OVER : type == GPUSORTD_RANKS ? GPUSORTD_INVALID : -1;
 }
 
 /* Messages that are allowed only elsewhere, and types that are gpusortd's own. */
@@ -160,15 +160,15 @@ static void
 check_states(const std::string &socket_path)
 {
 	/* Which of client_types are allowed in which state; a failed job's messages are dropped. */
-	static const char *const allowed[] = {"1000000", "0110000", "0001101", "0100011", "0111111"};
+	static const char *const allowed[] = {"10000000", "01100000", "00011011", "01000110", "01111111"};
 	bool right = true;
 
 	for (int state = 0; state < 5; state++)
 	{
-		for (int i = 0; i < 8; i++)
+		for (int i = 0; i < 9; i++)
 		{
-			unsigned int type = i < 7 ? client_types[i] : (unsigned int) GPUSORTD_WELCOME;
-			bool may = i < 7 && allowed[state][i] == '1';
+			unsigned int type = i < 8 ? client_types[i] : (unsigned int) GPUSORTD_WELCOME;
+			bool may = i < 8 && allowed[state][i] == '1';
 			bool closed;
 			std::string bytes = raw_message(type, std::string(gpusortd_message_length(type), '\0'));
 			int code = provoke(socket_path, state, bytes,

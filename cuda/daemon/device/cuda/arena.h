@@ -67,7 +67,7 @@ struct Arena
 	DeviceMemory rows;
 	DeviceMemory row_offsets;
 	DeviceMemory order;
-	DeviceMemory sorted_keys; /* fixed keys */
+	DeviceMemory sorted_keys; /* fixed keys; before that ranks of codes */
 	DeviceMemory places;	  /* where each row of the result begins */
 	DeviceMemory workspace;
 };

@@ -313,7 +313,7 @@ CudaJob::least()
 {
 	std::lock_guard<std::mutex> lock(mutex);
 
-	return job_memory(shape, grown);
+	return job_memory(shape, grown, coded.ranks);
 }
 
 /* Lanes that a job of that size doesn't have give back their memory: it is not in that sum. */
@@ -329,5 +329,5 @@ CudaJob::trim()
 		arena->lanes[i].chunk.release();
 		arena->lanes[i].plan.release();
 	}
-	promise->lower(job_memory(shape, planned));
+	promise->lower(job_memory(shape, planned, coded.ranks));
 }

@@ -192,10 +192,15 @@ CudaJob::perform(GpusortdSorted *sorted)
 {
 	auto start = std::chrono::steady_clock::now();
 	DevSortStatus status = status_ok();
+	uint32_t without_rank = 0;
 
 	*sorted = {};
 	brief = taken.row_bytes <= BRIEF_BYTES;
-	if (taken.rows > 0)
+	if (taken.rows > 0 && coded.n > 0)
+		status = give_ranks(&without_rank);
+	if (without_rank > 0)
+		return {GPUSORTD_BAD_CHUNK, "a key has a code without a rank"};
+	if (status.code == DEVSORT_OK && taken.rows > 0)
 		status = sort();
 	sorted->sort_us = microseconds_since(start);
 	if (status.code == DEVSORT_OK && taken.rows > 0)

@@ -2,7 +2,7 @@
  * job.h
  *		A job on a GPU.
  *
- * feed.cu takes chunks, job.cu sorts them, fetch.cu returns rows.
+ * feed.cu takes chunks, ranks.cu takes ranks of codes, job.cu sorts, fetch.cu returns rows.
  */
 #ifndef GPUSORTD_CUDA_JOB_H
 #define GPUSORTD_CUDA_JOB_H
@@ -12,6 +12,7 @@
 
 #include "daemon/device/cuda/arena.h"
 #include "daemon/device/cuda/chunk_extract.h"
+#include "daemon/device/cuda/rank_keys.h"
 #include "daemon/device/cuda/result_windows.h"
 
 class CudaJob : public DeviceJob
@@ -25,6 +26,7 @@ public:
 	Outcome submit(const FilledChunk &chunk) override;
 	uint64_t least() override;
 	void trim() override;
+	Outcome take_ranks(const RankPiece &piece) override;
 	Outcome perform(GpusortdSorted *sorted) override;
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) override;
 	Outcome finish_fetch(uint64_t ticket) override;
@@ -49,6 +51,10 @@ private:
 								   const ExtractPlan &plan);
 	Outcome give_up_chunk(const Lane *lane, const DevSortStatus &status);
 	ExtractTarget target(const Lane *lane, const JobSize &before) const;
+
+	/* ranks */
+	DevSortStatus copy_ranks(const RankPiece &piece);
+	DevSortStatus give_ranks(uint32_t *without_rank);
 
 	/* sorting */
 	DevSortStatus sort();
@@ -79,6 +85,8 @@ private:
 	JobSize grown;		  /* the feed's buffers have room for it */
 	uint64_t highest = 0; /* bytes of device memory */
 	uint64_t feed_us = 0;
+
+	RankColumns coded = {}; /* whose ranks are in sorted_keys until the keys are sorted */
 
 	std::vector<WindowStart> windows;
 	std::mutex fetching; /* protects the fields below, and the places that are read from the device */

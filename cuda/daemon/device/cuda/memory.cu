@@ -11,6 +11,7 @@
 #include "daemon/device/cuda/arena.h"
 #include "daemon/device/cuda/chunk_extract.h"
 #include "daemon/device/cuda/result_windows.h"
+#include "daemon/protocol/rank_layout.h"
 
 /*
  * Buffers grow to multiples of this, or of what the device has for granularity; that is 2 MB on all there
@@ -134,7 +135,7 @@ job_keeps_buffers(const JobShape &shape, const JobSize &size)
 
 /* All buffers, as CudaJob has them. */
 uint64_t
-job_memory(const JobShape &shape, const JobSize &size)
+job_memory(const JobShape &shape, const JobSize &size, uint64_t ranks)
 {
 	DevSortRowsJob rows = {};
 	bool variable = shape.key_bytes == 0;
@@ -154,7 +155,8 @@ job_memory(const JobShape &shape, const JobSize &size)
 		devsort_rows_memory(&rows, &rows_bytes).code != DEVSORT_OK)
 		return UINT64_MAX;
 	rows_bytes = std::max<uint64_t>(rows_bytes, windows_memory(size.row_bytes, shape.chunk_bytes));
-	sorting = mapped(keys) + (variable ? offsets : mapped(keys)) + mapped(sort_bytes);
+	sorting = mapped(keys) + (variable ? offsets : mapped(std::max<uint64_t>(keys, ranks * RANK_BYTES))) +
+			  mapped(sort_bytes);
 	returning = offsets + mapped(rows_bytes);
 	return always + (is_large(shape, size) ? std::max(sorting, returning) : sorting + returning);
 }

@@ -66,7 +66,7 @@ int job_lanes(const JobShape &shape, const JobSize &size);
  */
 bool job_keeps_buffers(const JobShape &shape, const JobSize &size);
 
-/* An upper bound of all buffers of a job. */
-uint64_t job_memory(const JobShape &shape, const JobSize &size);
+/* An upper bound of all buffers of a job, with this number of ranks of codes. */
+uint64_t job_memory(const JobShape &shape, const JobSize &size, uint64_t ranks = 0);
 
 #endif /* GPUSORTD_CUDA_MEMORY_H */
