@@ -54,7 +54,7 @@ write_tuples(BtreeWriter *writer, Tuplesortstate *sort)
 	IndexTuple tuple;
 
 	while ((tuple = tuplesort_getindextuple(sort, true)) != NULL)
-		btree_writer_add(writer, tuple);
+		btree_writer_add(writer, tuple, false);
 	btree_writer_finish(writer);
 	MemoryContextSwitchTo(old);
 	if (MemoryContextMemAllocated(context, true) > WRITERS_MEMORY)

@@ -51,7 +51,7 @@ write_ranges(BtreeShare *share, const Task *task, int process, Relation heap, Re
 			IndexTuple tuple = tuplesort_getindextuple(sort, true);
 
 			if (is_mine)
-				btree_writer_add(writer, tuple);
+				btree_writer_add(writer, tuple, false);
 		}
 		if (is_mine)
 			btree_writer_end_range(writer);
