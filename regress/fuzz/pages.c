@@ -200,7 +200,7 @@ write_alone(Relation index, const Sorting *sorting)
 	BtreeWriter *writer = btree_writer_begin(heap, index, false);
 
 	for (int i = 0; i < ntuples; i++)
-		btree_writer_add(writer, sorting->in_order[i]);
+		btree_writer_add(writer, sorting->in_order[i], false);
 	btree_writer_finish(writer);
 }
 
@@ -221,7 +221,7 @@ write_ranges(Relation index, const Sorting *sorting, int nranges, FuzzInput *inp
 
 		btree_writer_begin_range(writer, range);
 		while (next < end)
-			btree_writer_add(writer, sorting->in_order[next++]);
+			btree_writer_add(writer, sorting->in_order[next++], false);
 		btree_writer_end_range(writer);
 	}
 	btree_writer_leave(writer);
