@@ -163,9 +163,17 @@ SELECT query, check_apart(query, taken) AS result FROM (VALUES ('SELECT g, few, 
 	('SELECT g, count(DISTINCT few), count(DISTINCT big) FROM r GROUP BY g ORDER BY 2, 3, 1', 2), ('SELECT DISTINCT count(DISTINCT few), count(DISTINCT big) FROM r GROUP BY d ORDER BY 1', 2), ('SELECT x, count(DISTINCT few), count(DISTINCT n) FROM r LEFT JOIN (SELECT id AS i, n AS x FROM r WHERE b) AS s ON i = id GROUP BY x', 2),
 	('SELECT count(DISTINCT few) FILTER (WHERE id = 9), count(DISTINCT big), count(DISTINCT n) FILTER (WHERE random() < 2), max(id) FROM r', NULL), ('SELECT d, count(DISTINCT few) = (SELECT count(*) FROM r AS i WHERE i.d = r.d), count(DISTINCT n) FROM r GROUP BY d', 2)) AS q (query, taken);
 -- Not where rows could be others when they are read again, or where only an Agg knows a part of the output.
+CREATE EXTENSION file_fdw;
+CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+CREATE TABLE partly_foreign (few int) PARTITION BY LIST (few);
+CREATE TABLE partly_foreign_1 PARTITION OF partly_foreign FOR VALUES IN (0, 1, 2);
+CREATE FOREIGN TABLE partly_foreign_2 PARTITION OF partly_foreign DEFAULT SERVER files OPTIONS (program 'seq 7 12');
+INSERT INTO partly_foreign SELECT i % 3 FROM generate_series(1, 2000) AS i;
+ANALYZE partly_foreign_1;
 SELECT query, nodes(query, '(GpuAggJoin)') AS apart, check_aggregates(query, NULL) AS result FROM unnest(ARRAY['SELECT count(DISTINCT few), count(DISTINCT n) FROM r WHERE id < 100 + random() * 0', 'SELECT count(DISTINCT few), count(DISTINCT n) FROM r TABLESAMPLE system (100)', 'SELECT count(DISTINCT few), count(DISTINCT n) FROM (SELECT few, n FROM r OFFSET 0) AS s',
 	'SELECT random() < 2, count(DISTINCT few), count(DISTINCT n) FROM r GROUP BY 1', 'SELECT d, GROUPING(d), count(DISTINCT few), count(DISTINCT n) FROM r GROUP BY d', 'SELECT count(DISTINCT i), count(DISTINCT i % 7) FROM generate_series(1, 2000) AS i', 'SELECT d, count(DISTINCT few), count(DISTINCT n) FROM r GROUP BY ROLLUP (d)',
-	'SELECT count(DISTINCT few), count(DISTINCT n) FROM r WHERE few > (SELECT random() * 0 + i.few FROM r AS i WHERE i.id = r.id OFFSET 0) - 1']) AS query, set_config('gpusort.mode', 'force', true);
+	'SELECT count(DISTINCT few), count(DISTINCT n) FROM r WHERE few > (SELECT random() * 0 + i.few FROM r AS i WHERE i.id = r.id OFFSET 0) - 1',
+	'SELECT count(DISTINCT few), count(DISTINCT few % 4) FROM partly_foreign', 'SELECT count(DISTINCT few), count(DISTINCT n) FROM r WHERE xmax = 0', 'SELECT count(DISTINCT few), count(DISTINCT n), max(id) FILTER (WHERE cmax::text = ''0'') FROM r']) AS query, set_config('gpusort.mode', 'force', true);
 SET gpusort.mode = force;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT d, count(DISTINCT few) + 1 AS more, percentile_disc(0.5) WITHIN GROUP (ORDER BY n), count(*) FROM r GROUP BY d HAVING count(DISTINCT few) > 3;
 SELECT count(DISTINCT few), count(DISTINCT n), sum(1 / (id - 7)) FROM r;

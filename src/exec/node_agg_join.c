@@ -75,11 +75,14 @@ next_group(ScanState *scan)
 	return NULL;
 }
 
-/* Groups are no rows that a lock could have changed. */
+/*
+ * When a row that was locked is looked at again, ExecScan asks this for the node's row, in minor versions
+ * before November 2025 in all sub-selects as well.  Groups are formed anew then, as below an Agg.
+ */
 static bool
 recheck_group(ScanState *scan, TupleTableSlot *row)
 {
-	return true;
+	return next_group(scan) != NULL;
 }
 
 static TupleTableSlot *

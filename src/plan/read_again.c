@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "catalog/pg_class.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -12,10 +13,44 @@
 #include "plan/plan_walk.h"
 #include "plan/read_again.h"
 
+/* Is a foreign table among the tables, or among the partitions and children of one? */
+static bool
+has_foreign_table(const PlannerInfo *root)
+{
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		if (root->simple_rel_array[i] != NULL && root->simple_rte_array[i]->relkind == RELKIND_FOREIGN_TABLE)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Has it a system column that changes in a row that any snapshot still sees: xmax and cmax, if it is locked
+ * or deleted?
+ */
+static bool
+has_changing_column(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((const Var *) node)->varattno == MaxTransactionIdAttributeNumber ||
+			   ((const Var *) node)->varattno == MaxCommandIdAttributeNumber ||
+			   ((const Var *) node)->varattno == MinCommandIdAttributeNumber;
+	return expression_tree_walker(node, has_changing_column, context);
+}
+
+static bool
+changes(const PlannerInfo *root, const void *expression)
+{
+	return expression_is_volatile(root->glob->subplans, expression) ||
+		   has_changing_column(unconstify(Node *, (const Node *) expression), NULL);
+}
+
 bool
 read_again_is_same(const PlannerInfo *root, const RelOptInfo *rel, const Path *input)
 {
-	List *subplans = root->glob->subplans;
 	int relid = -1;
 
 	while ((relid = bms_next_member(rel->relids, relid)) >= 0)
@@ -24,12 +59,12 @@ read_again_is_same(const PlannerInfo *root, const RelOptInfo *rel, const Path *i
 
 		if (table->rtekind == RTE_JOIN)
 			continue;
-		if (table->rtekind != RTE_RELATION || table->relkind == RELKIND_FOREIGN_TABLE ||
-			table->tablesample != NULL || expression_is_volatile(subplans, table->securityQuals))
+		if (table->rtekind != RTE_RELATION || table->tablesample != NULL ||
+			changes(root, table->securityQuals))
 			return false;
 	}
-	return !expression_is_volatile(subplans, root->parse->jointree) &&
-		   !expression_is_volatile(subplans, input->pathtarget->exprs);
+	return !has_foreign_table(root) && !changes(root, root->parse->jointree) &&
+		   !changes(root, input->pathtarget->exprs);
 }
 
 /* May it take long to evaluate?  PostgreSQL's cost is nearly the same for all. */
