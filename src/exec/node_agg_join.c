@@ -76,8 +76,8 @@ next_group(ScanState *scan)
 }
 
 /*
- * When a row that was locked is looked at again, ExecScan asks this for the node's row, in minor versions
- * before November 2025 in all sub-selects as well.  Groups are formed anew then, as below an Agg.
+ * When a row that was locked is looked at again, ExecScan asks this for the node's row, in some minor
+ * versions in sub-selects as well.  Groups are formed anew then, as below an Agg.
  */
 static bool
 recheck_group(ScanState *scan, TupleTableSlot *row)
