@@ -28,7 +28,7 @@ my $node = start_node(
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
 create_many_types($node, ROWS, <<'EOT');
 ,
-		CASE WHEN i % 17 = 0 THEN NULL ELSE 'Value ' || (hashint4(i) & 511) END AS repeated,
+		CASE WHEN i % 17 = 0 THEN NULL ELSE 'A value of ' || (hashint4(i) & 511) END AS repeated,
 		'city of ' || (100000 / (1 + (hashint4(i) & 65535))) AS zipf,
 		('b' || i * 31 % 311 || repeat(' ', i % 3))::char(12) AS padded,
 		CASE WHEN i % 2 = 0 THEN 'Ab' ELSE 'aB' END || i * 13 % 101 AS cased,
