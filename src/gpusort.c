@@ -14,6 +14,7 @@
 #include "exec/node_agg_join.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
+#include "exec/node_ranges.h"
 #include "exec/node_window.h"
 #include "index/takeover.h"
 #include "monitor/counters.h"
@@ -66,7 +67,7 @@ void
 _PG_init(void)
 {
 	look_for_namesakes();
-	sort_plan_register(&gpusort_scan_methods, &gpusort_feed_scan_methods);
+	sort_plan_register(&gpusort_scan_methods, &gpusort_feed_scan_methods, &gpusort_ranges_scan_methods);
 	window_plan_register(&gpuwindow_scan_methods);
 	agg_input_register(&gpuagginput_scan_methods);
 	agg_join_register(&gpuaggjoin_scan_methods);

@@ -244,6 +244,13 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 	 (path)->total_cost += (disabled) ? disable_cost : 0)
 #endif
 
+/* The condition, once false in a partition false for its rest, of a path of a window. */
+#if PG_VERSION_NUM >= 170000
+#define window_path_run_condition(window) ((window)->runCondition)
+#else
+#define window_path_run_condition(window) ((window)->winclause->runCondition)
+#endif
+
 /*
  * Corrects the count of disabled nodes in the copy of a path whose input was replaced; before 18 the costs
  * include it.

@@ -19,6 +19,7 @@
 #include "exec/explain.h"
 #include "exec/gpusort_state.h"
 #include "exec/group_above.h"
+#include "exec/ranges_state.h"
 #include "key/coded.h"
 #include "key/sort_key.h"
 #include "key/supported.h"
@@ -368,8 +369,6 @@ explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 		explain_worker_sorts(state->worker_sorts, es);
 }
 
-/* ---------------------------------------------------------------- ranks */
-
 /* Columns of the input, if there are any. */
 static void
 explain_columns(const char *label, const WindowColumns *columns, const Plan *input, List *context,
@@ -383,6 +382,28 @@ explain_columns(const char *label, const WindowColumns *columns, const Plan *inp
 	if (words != NIL)
 		ExplainPropertyList(label, words, es);
 }
+
+void
+explain_ranges_node(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	const GpuSortRangesState *state = (const GpuSortRangesState *) css;
+	Plan *plan = css->ss.ps.plan;
+	List *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
+	List *keys = deparse_sort_keys(plan, context, explain_use_prefix(es));
+	WindowColumns groups = {.n = sort_plan_group_columns((const CustomScan *) plan)};
+	SorterStats stats;
+	bool verified;
+
+	ExplainPropertyList("Sort Key", keys, es);
+	groups.attnos = palloc(sizeof(AttrNumber) * groups.n);
+	for (int i = 0; i < groups.n; i++)
+		groups.attnos[i] = state->columns[i].attno;
+	explain_columns("Group Key", &groups, plan->lefttree, context, es);
+	if (es->analyze && state->sorts != NULL && worker_sorts_get(state->sorts, 0, &stats, &verified))
+		explain_method(device_names[DEVICE_CPU], verified, &stats, es);
+}
+
+/* ---------------------------------------------------------------- windows */
 
 static void
 explain_run_condition(const CustomScan *plan, List *context, ExplainState *es)

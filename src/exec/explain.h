@@ -16,6 +16,9 @@
 /* Prints all properties of a GpuSort. */
 extern void explain_sort_node(CustomScanState *sort, List *ancestors, ExplainState *es);
 
+/* Prints all properties of a GpuSortRanges. */
+extern void explain_ranges_node(CustomScanState *ranges, List *ancestors, ExplainState *es);
+
 /* Prints all properties of a GpuWindow. */
 extern void explain_window_node(CustomScanState *rank, List *ancestors, ExplainState *es);
 

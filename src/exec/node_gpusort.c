@@ -39,6 +39,7 @@
 #include "exec/node_gpusort.h"
 #include "exec/not_null.h"
 #include "exec/own_workers.h"
+#include "exec/row_slot.h"
 #include "key/changes.h"
 #include "key/coded.h"
 #include "key/key_row.h"
@@ -132,7 +133,7 @@ note_performed(GpuSortState *state, double read_ms, const SorterStats *when_read
 	if (!is_recheck(state))
 		stats_count_sort(state->device, &stats);
 	if (IsParallelWorker() && state->worker_sorts != NULL)
-		worker_sorts_note(state->worker_sorts, &stats, state->key->verified);
+		worker_sorts_note(state->worker_sorts, ParallelWorkerNumber, &stats, state->key->verified);
 	progress_note_processes(state->progress, stats.processes);
 	progress_enter(state->sorter, PROGRESS_RETURNING);
 }
@@ -532,28 +533,6 @@ next_row(GpuSortState *state, bool forward)
 	return row;
 }
 
-/*
- * Does what ExecStoreMinimalTuple does with a row that stays where it is, but without a call where the slot,
- * of minimal tuples, has nothing to free.
- */
-static inline void
-store_row(TupleTableSlot *slot, MinimalTuple row)
-{
-	MinimalTupleTableSlot *stored = (MinimalTupleTableSlot *) slot;
-
-	if (unlikely(TTS_SHOULDFREE(slot)))
-	{
-		ExecStoreMinimalTuple(row, slot, false);
-		return;
-	}
-	slot->tts_flags &= ~TTS_FLAG_EMPTY;
-	slot->tts_nvalid = 0;
-	stored->off = 0;
-	stored->mintuple = row;
-	stored->minhdr.t_len = row->t_len + MINIMAL_TUPLE_OFFSET;
-	stored->minhdr.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET);
-}
-
 static TupleTableSlot *
 exec_gpusort(CustomScanState *css)
 {
@@ -574,7 +553,7 @@ exec_gpusort(CustomScanState *css)
 		ExecClearTuple(slot);
 		return projection != NULL ? ExecClearTuple(css->ss.ps.ps_ResultTupleSlot) : slot;
 	}
-	store_row(slot, row);
+	row_slot_store(slot, row);
 	if (projection == NULL)
 		return slot;
 	ResetExprContext(css->ss.ps.ps_ExprContext);

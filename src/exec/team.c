@@ -47,12 +47,17 @@ team_init(TeamShare *team, const Sorter *sorter, const SortKey *key, bool comple
 	team->sort.memory = sorter->lone_memory;
 }
 
-Sorter *
-team_join(TeamShare *team, SortKey *key, TupleDesc desc)
+/* The memory of the sort; NULL: it cannot be mapped, or there is none. */
+static SortShare *
+attach(const TeamShare *team)
+{
+	return team->sort.handle.pid != 0 ? sort_share_attach(&team->sort.handle) : NULL;
+}
+
+static Sorter *
+join(TeamShare *team, SortShare *share, SortKey *key, TupleDesc desc)
 {
 	const SortDevice *device = sort_devices[team->sort.device];
-	const ArenaHandle *handle = &team->sort.handle;
-	SortShare *share = handle->pid != 0 ? sort_share_attach(handle) : NULL;
 
 	if (sort_key_fingerprint(key, team->newest_value) != team->fingerprint)
 	{
@@ -69,6 +74,20 @@ team_join(TeamShare *team, SortKey *key, TupleDesc desc)
 	}
 	sort_device_set_layout(device, key);
 	return device->join(&team->sort, share, key, team->complete_rows ? desc : NULL);
+}
+
+Sorter *
+team_join(TeamShare *team, SortKey *key, TupleDesc desc)
+{
+	return join(team, attach(team), key, desc);
+}
+
+Sorter *
+team_join_sharing(TeamShare *team, SortKey *key, TupleDesc desc)
+{
+	SortShare *share = attach(team);
+
+	return share != NULL ? join(team, share, key, desc) : NULL;
 }
 
 bool

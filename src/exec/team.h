@@ -17,14 +17,16 @@
  *
  * If a worker comes when the sort is closed, no input is left: team_join returns NULL.
  *
- * When all processes have fed, each may read ranges of the order; a counter hands the ranges out.  The leader
- * calls team_sort_together, looks at the rows, and sets the number of ranges (team_share_out).  The other
- * processes wait for that (team_await_ranges).  Then all processes call team_next_range until it returns -1.
+ * When all processes have fed, each may read ranges of the order; a counter hands the ranges out.  One of
+ * them, here called the first process, calls team_sort_together, looks at the rows, and sets the number of
+ * ranges (team_share_out): in a build of an index the leader, in a query (node_ranges.c) the process that
+ * entered first.  The other processes wait for that (team_await_ranges).  Then all processes call
+ * team_next_range until it returns -1.
  *
  * TeamShare is in the dynamic shared memory of the query or the build.  The leader sets its fields before
  * workers start, with these exceptions.  The counts of lone workers and of their rows are atomic.  `step` is
- * an atomic word with barriers: the leader writes nreaders and nranges before it, so a reader of `step` sees
- * them.  `joined` and `next_range` are atomic counters.
+ * an atomic word with barriers: the first process writes nreaders and nranges before it, so a reader of
+ * `step` sees them.  `joined` and `next_range` are atomic counters.
  *
  * On failure: a worker whose key differs from the leader's key does not take part.  If no process has entered
  * yet, it raises an error, because otherwise no process may read its part of the input.  A device that cannot
@@ -73,6 +75,9 @@ extern void team_init(TeamShare *team, const Sorter *sorter, const SortKey *key,
  */
 extern Sorter *team_join(TeamShare *team, SortKey *key, TupleDesc desc);
 
+/* The same, but a worker that cannot map the sort's memory does not become a lone worker: NULL, too. */
+extern Sorter *team_join_sharing(TeamShare *team, SortKey *key, TupleDesc desc);
+
 /*
  * This process has read all of its input: `rows` rows since the watch was started.  False: the sorter has
  * failed. team is NULL if there are no workers.
@@ -91,18 +96,18 @@ extern void team_close(TeamShare *team, Sorter *sorter);
 /* ---------------------------------------------------------------- ranges */
 
 /*
- * In the leader, after team_finish_feed: can all processes read ranges of the rows?  Sorter.nrows has the
- * number of rows.
+ * In the first process, after team_finish_feed: can all processes read ranges of the rows?  Sorter.nrows has
+ * the number of rows.
  */
 extern bool team_sort_together(TeamShare *team, Sorter *sorter);
 
 /*
- * In the leader, after team_sort_together: lets nreaders processes read nranges ranges.  False: no ranges are
- * read.
+ * In the first process, after team_sort_together: lets nreaders processes read nranges ranges.  False: no
+ * ranges are read.
  */
 extern bool team_share_out(TeamShare *team, const Sorter *sorter, uint32 nreaders, uint32 nranges);
 
-/* In a worker, after team_finish_feed: will this worker read ranges? */
+/* In another process, after team_finish_feed: will it read ranges? */
 extern bool team_await_ranges(TeamShare *team, Sorter *sorter);
 
 /*

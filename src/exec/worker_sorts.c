@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
 #include "port/atomics.h"
 
 #include "exec/worker_sorts.h"
@@ -27,9 +26,9 @@ worker_sorts_init(WorkerSorts *sorts, int nworkers)
 }
 
 void
-worker_sorts_note(WorkerSorts *sorts, const SorterStats *stats, bool verified)
+worker_sorts_note(WorkerSorts *sorts, int n, const SorterStats *stats, bool verified)
 {
-	WorkerSort *own = &sorts->workers[ParallelWorkerNumber];
+	WorkerSort *own = &sorts->workers[n];
 
 	own->stats = *stats;
 	own->verified = verified;

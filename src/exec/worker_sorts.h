@@ -33,8 +33,8 @@ typedef struct WorkerSorts
 extern Size worker_sorts_size(int nworkers);
 extern void worker_sorts_init(WorkerSorts *sorts, int nworkers);
 
-/* In a worker: stores the statistics of its sort. */
-extern void worker_sorts_note(WorkerSorts *sorts, const SorterStats *stats, bool verified);
+/* In worker n: stores the statistics of its sort. */
+extern void worker_sorts_note(WorkerSorts *sorts, int n, const SorterStats *stats, bool verified);
 
 /* Returns the statistics of worker n's sort; false: the worker has not sorted. */
 extern bool worker_sorts_get(const WorkerSorts *sorts, int n, SorterStats *stats, bool *verified);

@@ -66,7 +66,7 @@ memory_without_buffers(const RunRanges *ranges)
 }
 
 RunRanges *
-run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, Size memory_limit)
+run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, TupleDesc rows, Size memory_limit)
 {
 	RunRanges *ranges = palloc0(sizeof(RunRanges));
 	Size used;
@@ -74,7 +74,9 @@ run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, Size memory_
 
 	ranges->context = CurrentMemoryContext;
 	ranges->key_row = key->policy.rows;
-	ranges->row_keys = row_keys_create(key, key->policy.index_rows);
+	if (key->policy.index_rows != NULL)
+		rows = key->policy.index_rows;
+	ranges->row_keys = rows != NULL ? row_keys_create(key, rows) : NULL;
 	ranges->runs = shared_runs_open(files, 0, nprocesses, &ranges->nruns);
 	used = memory_without_buffers(ranges) + nprocesses * BUFFILE_MEMORY;
 	buffer = memory_limit > used ? (memory_limit - used) / (ranges->nruns + 1) : 0;
@@ -95,7 +97,8 @@ void
 run_ranges_end(RunRanges *ranges)
 {
 	merger_end(ranges->merger);
-	row_keys_end(ranges->row_keys);
+	if (ranges->row_keys != NULL)
+		row_keys_end(ranges->row_keys);
 	pfree(ranges->runs);
 	pfree(ranges->positions);
 	if (ranges->splitters != NULL)

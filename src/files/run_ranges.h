@@ -21,10 +21,12 @@ typedef struct RunRanges RunRanges;
 extern int run_ranges_runs_each(int nprocesses, Size memory_limit);
 
 /*
- * Opens the runs that nprocesses processes have published (shared_runs.h), in CurrentMemoryContext.
- * memory_limit: bytes for merging. key must outlive the result.
+ * Opens the runs that nprocesses processes have published (shared_runs.h), in CurrentMemoryContext. rows: of
+ * rows that have all their sort columns and are no index tuples; else NULL.  memory_limit: bytes for merging.
+ * key must outlive the result.
  */
-extern RunRanges *run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, Size memory_limit);
+extern RunRanges *run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, TupleDesc rows,
+								  Size memory_limit);
 
 /* Returns the bytes of memory of the ranges. */
 extern Size run_ranges_memory(const RunRanges *ranges);

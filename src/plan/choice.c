@@ -72,8 +72,9 @@ belongs_to_another(List *ancestors)
 	const Plan *parent = ancestors != NIL ? linitial(ancestors) : NULL;
 
 	return parent != NULL &&
-		   (IsA(parent, ForeignScan) || (IsA(parent, CustomScan) && !sort_plan_is_gpusort(parent) &&
-										 !sort_plan_is_feed(parent) && !window_plan_is_window(parent)));
+		   (IsA(parent, ForeignScan) ||
+			(IsA(parent, CustomScan) && !sort_plan_is_gpusort(parent) && !sort_plan_is_feed(parent) &&
+			 !sort_plan_is_ranges(parent) && !window_plan_is_window(parent)));
 }
 
 /* Can keys be made of the columns of this sort? */

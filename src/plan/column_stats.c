@@ -179,8 +179,8 @@ columns_below(const Plan **plan, const Var *var)
 	const Plan *of = *plan;
 	const Plan *below = NULL;
 
-	if (var->varno == INDEX_VAR &&
-		(sort_plan_is_gpusort(of) || sort_plan_is_feed(of) || window_plan_is_window(of)))
+	if (var->varno == INDEX_VAR && (sort_plan_is_gpusort(of) || sort_plan_is_feed(of) ||
+									sort_plan_is_ranges(of) || window_plan_is_window(of)))
 		return ((const CustomScan *) of)->custom_scan_tlist;
 	if (var->varno == OUTER_VAR)
 		below = of->lefttree;

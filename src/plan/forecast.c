@@ -134,7 +134,7 @@ reads_all_at_once(const Plan *plan)
 	if (IsA(plan, Agg))
 		return ((const Agg *) plan)->aggstrategy == AGG_PLAIN ||
 			   ((const Agg *) plan)->aggstrategy == AGG_HASHED;
-	return IsA(plan, Sort) || IsA(plan, Hash) || sort_plan_is_gpusort(plan);
+	return IsA(plan, Sort) || IsA(plan, Hash) || sort_plan_is_gpusort(plan) || sort_plan_is_ranges(plan);
 }
 
 /* Does the node read all of this input if all of its own rows are wanted? */

@@ -46,6 +46,7 @@ typedef struct GpuSortPath
 	double ms;			/* of what the inputs take in it is what this one takes longer */
 	double postgres_ms; /* the same of the rival's sort */
 	RivalPlan replaced;
+	int group_columns; /* of a GpuSortRanges; 0: it is a GpuSort */
 } GpuSortPath;
 
 /* ---------------------------------------------------------------- sort columns */
@@ -266,6 +267,7 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 
 	options.expected.ms = path->ms;
 	options.expected.replaced = path->replaced;
+	options.group_columns = path->group_columns;
 	plan = sort_plan_from_sort(sort, tlist, &options);
 	plan->flags = best_path->flags;
 	own_scan_keep_serial(root);
@@ -460,4 +462,43 @@ gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expec
 	if (gpusort_mode != GPUSORT_MODE_FORCE && sort->hashed == NULL && !is_faster)
 		return NULL;
 	return create_path(sort, &candidate, &yardstick);
+}
+
+/* The part of the rows that one of the processes reads; the leader reads less, as PostgreSQL assumes. */
+static double
+part_of_process(const Path *partial)
+{
+	double leader = parallel_leader_participation ? Max(0, 1 - 0.3 * partial->parallel_workers) : 0;
+
+	return 1 / (partial->parallel_workers + leader);
+}
+
+Path *
+gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, int group_columns)
+{
+	SortShape shape;
+	CostYardstick yardstick;
+	Candidate candidate = {.input = NULL};
+	GpuSortPath *ranges;
+	Path *path;
+	double part = part_of_process(sort->partial);
+
+	if (sort_repeats_volatile(sort->input->pathtarget->exprs) || !describe_sort(sort, &shape))
+		return NULL;
+	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
+	consider_candidate(sort, &yardstick, sort->partial, DEVICE_CPU, &candidate);
+	if (candidate.input == NULL)
+		return NULL;
+	ranges = (GpuSortPath *) create_path(sort, &candidate, &yardstick);
+	path = &ranges->path.path;
+	ranges->group_columns = group_columns;
+	ranges->path.flags = 0;
+	ranges->path.custom_paths =
+		list_make1(create_sort_path(sort->root, sort->rel, sort->partial, sort->pathkeys, -1.0));
+	path->parallel_aware = path->parallel_safe = true;
+	path->parallel_workers = sort->partial->parallel_workers;
+	path->rows *= part;
+	path->startup_cost = Max(path->startup_cost - parallel_setup_cost, sort->partial->total_cost);
+	path->total_cost = path->startup_cost + Max(0, path->total_cost - path->startup_cost) * part;
+	return path;
 }

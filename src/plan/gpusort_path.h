@@ -53,6 +53,13 @@ extern Path *partial_input(const RelOptInfo *rel, List *pathkeys);
  */
 extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected);
 
+/*
+ * Returns a GpuSortRanges over sort->partial, a partial path with the rows and costs of one process.  Rows
+ * that are equal in the first group_columns sort columns come out of one process.  NULL: it is impossible, or
+ * would write clearly more temporary files without being much faster.
+ */
+extern Path *gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, int group_columns);
+
 /* Changes the path's costs. */
 extern void gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total);
 

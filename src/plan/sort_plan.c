@@ -1,6 +1,6 @@
 /*
  * plan/sort_plan.c
- *		The plan nodes GpuSort and GpuSortFeed: what a Sort node says, in a CustomScan.
+ *		The plan nodes GpuSort, GpuSortFeed and GpuSortRanges: what a Sort node says, in a CustomScan.
  */
 #include "postgres.h"
 
@@ -24,19 +24,24 @@ enum
 	PRIVATE_EXPECTED,	 /* a Const: the bytes of a SortExpected */
 	PRIVATE_UNUSED,		 /* list of ints, attnos of the input */
 	PRIVATE_BESIDE,		 /* Integer */
+	PRIVATE_GROUPS,		 /* Integer */
 	PRIVATE_ROWS		 /* list of the sort columns' row_of_types */
 };
 
 static const CustomScanMethods *node_methods;
 static const CustomScanMethods *feed_node_methods;
+static const CustomScanMethods *ranges_node_methods;
 
 void
-sort_plan_register(const CustomScanMethods *gpusort_methods, const CustomScanMethods *feed_methods)
+sort_plan_register(const CustomScanMethods *gpusort_methods, const CustomScanMethods *feed_methods,
+				   const CustomScanMethods *ranges_methods)
 {
 	node_methods = gpusort_methods;
 	feed_node_methods = feed_methods;
+	ranges_node_methods = ranges_methods;
 	RegisterCustomScanMethods(gpusort_methods);
 	RegisterCustomScanMethods(feed_methods);
+	RegisterCustomScanMethods(ranges_methods);
 }
 
 /* ---------------------------------------------------------------- columns that nothing looks at */
@@ -247,6 +252,7 @@ static List *
 make_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 {
 	Sort *columns = makeNode(Sort);
+	List *members;
 
 	columns->plan.targetlist = plan_refer_to_columns(sort->plan.targetlist, OUTER_VAR);
 	columns->numCols = sort->numCols;
@@ -254,11 +260,10 @@ make_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 	columns->sortOperators = sort->sortOperators;
 	columns->collations = sort->collations;
 	columns->nullsFirst = sort->nullsFirst;
-	return lappend(list_make5(columns, makeInteger(options->restartable),
-							  expected_to_node(&options->expected),
-							  find_unused_columns(targetlist, sort->plan.targetlist, options),
-							  makeInteger(options->beside)),
-				   rows_of_types(sort));
+	members = list_make5(columns, makeInteger(options->restartable), expected_to_node(&options->expected),
+						 find_unused_columns(targetlist, sort->plan.targetlist, options),
+						 makeInteger(options->beside));
+	return lappend(lappend(members, makeInteger(options->group_columns)), rows_of_types(sort));
 }
 
 /* What a GpuSort can do besides. */
@@ -273,10 +278,10 @@ sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *o
 
 	plan->scan.plan.targetlist = targetlist;
 	plan->scan.plan.lefttree = input;
-	plan->flags = NODE_FLAGS;
+	plan->flags = options->group_columns > 0 ? CUSTOMPATH_SUPPORT_PROJECTION : NODE_FLAGS;
 	plan->custom_scan_tlist = copyObject(sort->plan.targetlist);
 	plan->custom_private = make_private(sort, targetlist, options);
-	plan->methods = node_methods;
+	plan->methods = options->group_columns > 0 ? ranges_node_methods : node_methods;
 	if (IsA(input, Gather) && sort_plan_is_feed(input->lefttree))
 		((CustomScan *) input->lefttree)->custom_private = plan->custom_private;
 	return plan;
@@ -316,7 +321,7 @@ sort_plan_refer_to_input(Plan *plan)
 {
 	CustomScan *scan = (CustomScan *) plan;
 
-	if (sort_plan_is_gpusort(plan) || sort_plan_is_feed(plan))
+	if (sort_plan_is_gpusort(plan) || sort_plan_is_feed(plan) || sort_plan_is_ranges(plan))
 		scan->custom_scan_tlist = ((const Sort *) linitial(scan->custom_private))->plan.targetlist;
 }
 
@@ -332,6 +337,18 @@ bool
 sort_plan_is_feed(const Plan *plan)
 {
 	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == feed_node_methods;
+}
+
+bool
+sort_plan_is_ranges(const Plan *plan)
+{
+	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == ranges_node_methods;
+}
+
+int
+sort_plan_group_columns(const CustomScan *plan)
+{
+	return intVal(list_nth(plan->custom_private, PRIVATE_GROUPS));
 }
 
 static Oid

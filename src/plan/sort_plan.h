@@ -1,10 +1,10 @@
 /*
  * plan/sort_plan.h
- *		The plan nodes GpuSort and GpuSortFeed: the fields of a Sort node in a CustomScan.
+ *		The plan nodes GpuSort, GpuSortFeed and GpuSortRanges: the fields of a Sort node in a CustomScan.
  *
  * A GpuSort's input is its lefttree, as for a Sort.  Its scan tuples have the input's columns, and the sort
  * columns are in custom_private.  A GpuSortFeed is below the Gather that is a GpuSort's input.  It has copies
- * of all these fields.
+ * of all these fields.  A GpuSortRanges is a GpuSort below a Gather, whose rows all processes read.
  *
  * The nodes are complete when they are made, by the planner or in a finished plan (take_sorts.c): after that,
  * a plan may not pass a hook of gpusort, because other extensions also have hooks, and some store plans.
@@ -25,10 +25,12 @@
 /* The names in EXPLAIN, which are also the names of the registered methods. */
 #define GPUSORT_NODE_NAME "GpuSort"
 #define GPUSORT_FEED_NODE_NAME "GpuSortFeed"
+#define GPUSORT_RANGES_NODE_NAME "GpuSortRanges"
 
 /* Registers the nodes' methods; once, when the library is loaded. */
 extern void sort_plan_register(const CustomScanMethods *gpusort_methods,
-							   const CustomScanMethods *feed_methods);
+							   const CustomScanMethods *feed_methods,
+							   const CustomScanMethods *ranges_methods);
 
 /* The planner's expectations of a GpuSort, and their consequences; plans keep them. */
 typedef struct SortExpected
@@ -58,6 +60,11 @@ typedef struct SortPlanOptions
 	/* does the input return the same rows when it is read again?  Nothing below may be volatile */
 	bool restartable;
 	int beside; /* number of processes of a parallel plan that do one such sort each; 0: only this one */
+	/*
+	 * The first sort columns; rows that are equal in them come out of the same process, in a GpuSortRanges.
+	 * 0: the node is a GpuSort.
+	 */
+	int group_columns;
 	SortExpected expected;
 } SortPlanOptions;
 
@@ -84,8 +91,12 @@ extern List *plan_refer_to_columns(List *targetlist, int varno);
 
 extern bool sort_plan_is_gpusort(const Plan *plan);
 extern bool sort_plan_is_feed(const Plan *plan);
+extern bool sort_plan_is_ranges(const Plan *plan);
 
-/* Returns the sort columns of a GpuSort, a GpuSortFeed or a Sort, in a palloc'd array. */
+/* Returns options.group_columns. */
+extern int sort_plan_group_columns(const CustomScan *plan);
+
+/* Returns the sort columns of a GpuSort, GpuSortFeed, GpuSortRanges or Sort, in a palloc'd array. */
 extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
 
 /*
@@ -94,7 +105,8 @@ extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
  */
 extern TupleDesc sort_plan_row(const Node *expr);
 
-/* Returns options.restartable. */ extern bool sort_plan_is_restartable(const CustomScan *plan);
+/* Returns options.restartable. */
+extern bool sort_plan_is_restartable(const CustomScan *plan);
 
 /*
  * Returns the device that should do the sort now.  verified: see plan/devices.h; rows_wanted: 0: the number
@@ -120,9 +132,9 @@ extern void sort_plan_prefer_cpu(CustomScan *plan);
 extern Bitmapset *sort_plan_unused_columns(const CustomScan *plan);
 
 /*
- * Makes the scan tuple of a GpuSort or GpuSortFeed refer to the input's columns, as a Sort's target list
- * does, so that EXPLAIN can print the plan. setrefs.c needs the expressions themselves there, and not all of
- * them can be printed in that place.  The plan may be cached: for the executor nothing changes.
+ * Makes the scan tuple of such a node refer to the input's columns, as a Sort's target list does, so that
+ * EXPLAIN can print the plan. setrefs.c needs the expressions themselves there, and not all of them can be
+ * printed in that place.  The plan may be cached: for the executor nothing changes.
  */
 extern void sort_plan_refer_to_input(Plan *plan);
 

@@ -26,6 +26,8 @@
 #include "plan/hashed_groups.h"
 #include "plan/likely_rows.h"
 #include "plan/own_scan.h"
+#include "plan/path_chain.h"
+#include "plan/ranges_path.h"
 #include "plan/rival.h"
 #include "plan/sorted_aggregates.h"
 #include "plan/sorted_groups.h"
@@ -42,55 +44,6 @@ typedef struct Chain
 /* ---------------------------------------------------------------- chains of paths */
 
 /*
- * Where a path of a kind that returns what it computes from sorted rows has its input; NULL: of no such kind.
- */
-static Path **
-input_of(Path *path, Size *size)
-{
-	switch (nodeTag(path))
-	{
-		case T_WindowAggPath:
-			*size = sizeof(WindowAggPath);
-			return &((WindowAggPath *) path)->subpath;
-		case T_AggPath:
-			*size = sizeof(AggPath);
-			return &((AggPath *) path)->subpath;
-		case T_GroupPath:
-			*size = sizeof(GroupPath);
-			return &((GroupPath *) path)->subpath;
-		case T_UpperUniquePath:
-			*size = sizeof(UpperUniquePath);
-			return &((UpperUniquePath *) path)->subpath;
-		case T_ProjectionPath:
-			*size = sizeof(ProjectionPath);
-			return &((ProjectionPath *) path)->subpath;
-		case T_SortPath:
-			*size = sizeof(SortPath);
-			return &((SortPath *) path)->subpath;
-		case T_IncrementalSortPath:
-			*size = sizeof(IncrementalSortPath);
-			return &((IncrementalSortPath *) path)->spath.subpath;
-		default:
-			return NULL;
-	}
-}
-
-/* The only input of such a path or of a Gather, with or without a merge; NULL: it is none. */
-static Path *
-path_below(Path *path)
-{
-	Size size;
-	Path **input;
-
-	if (IsA(path, GatherPath))
-		return ((GatherPath *) path)->subpath;
-	if (IsA(path, GatherMergePath))
-		return ((GatherMergePath *) path)->subpath;
-	input = input_of(path, &size);
-	return input != NULL ? *input : NULL;
-}
-
-/*
  * Finds the sort of input_rel's rows in the chain that the path is the top of; or what fetches them by an
  * index.
  */
@@ -98,17 +51,14 @@ static bool
 find_sort(Path *path, const RelOptInfo *input_rel, Chain *chain)
 {
 	Path *above = NULL;
-	Path **input;
-	Size size;
 
 	chain->top = path;
 	while (path->parent != input_rel)
 	{
-		input = input_of(path, &size);
-		if (input == NULL)
-			return false;
 		above = path;
-		path = *input;
+		path = path_input(path);
+		if (path == NULL)
+			return false;
 	}
 	if (above == NULL)
 		return false;
@@ -184,19 +134,15 @@ copy_chain(Path *path, const Path *sort, Path *gpusort)
 	Cost less_startup = sort->startup_cost - gpusort->startup_cost;
 	Cost less_total = sort->total_cost - gpusort->total_cost;
 	Path *copy;
-	Path **input;
-	Size size = 0;
+	Path *input;
 
 	if (path == sort)
 		return gpusort;
-	(void) input_of(path, &size);
-	copy = palloc(size);
-	memcpy(copy, path, size);
-	input = input_of(copy, &size);
-	*input = copy_chain(*input, sort, gpusort);
-	copy->total_cost = Max((*input)->total_cost, path->total_cost - less_total);
+	input = copy_chain(path_below(path), sort, gpusort);
+	copy = path_copy_over(path, input);
+	copy->total_cost = Max(input->total_cost, path->total_cost - less_total);
 	copy->startup_cost = path->startup_cost - (reads_all_at_once(path) ? less_total : less_startup);
-	copy->startup_cost = Max((*input)->startup_cost, Min(copy->startup_cost, copy->total_cost));
+	copy->startup_cost = Max(input->startup_cost, Min(copy->startup_cost, copy->total_cost));
 	copy->parallel_safe = path->parallel_safe && gpusort->parallel_safe;
 	path_exchange_disabled(copy, sort, gpusort);
 	return copy;
@@ -214,13 +160,12 @@ static void
 set_chain_cost(Path *top, CustomPath *gpusort, Cost input, Cost total)
 {
 	double factor;
-	Size size;
 
 	/* over an input that workers share it may cost less than the input of one process */
 	if (top->total_cost <= input + 1)
 		input = 0;
 	factor = (total - input) / Max(1, top->total_cost - input);
-	for (Path *path = top; path != &gpusort->path; path = *input_of(path, &size))
+	for (Path *path = top; path != &gpusort->path; path = path_input(path))
 	{
 		path->startup_cost = scaled_above(path->startup_cost, input, factor);
 		path->total_cost = scaled_above(path->total_cost, input, factor);
@@ -338,6 +283,8 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	}
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
 		remove_sorting_paths(input_rel, sort->rel);
+	/* add_path may free the path that the new one is better than */
+	ranges_offer(sort, &rival, chain->top, chain->sort);
 	add_path(sort->rel, path);
 }
 
@@ -418,6 +365,7 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 	const AggregateOrder *order = orders != NIL ? linitial(orders) : NULL;
 	const Path *cheapest = rival_cheapest(sort->rel, 1, false);
 	Chain fetching = {.top = NULL, .sort = NULL};
+	bool come_in_order = false;
 	Rival rival;
 	CustomPath *gpusort;
 	Path *top;
@@ -428,13 +376,11 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 	if (gpusort_mode != GPUSORT_MODE_FORCE && !groups_by_agg(cheapest))
 		return false;
 	/*
-	 * rows in the order of the groups by an index are sorted in small parts: fetching them must take longer
+	 * Rows in the order of the groups are sorted in small parts: fetching them by an index must take longer,
+	 * or all else that PostgreSQL's cost counts.
 	 */
 	if (gpusort_mode != GPUSORT_MODE_FORCE && groups_come_in_order(sort->root, cheapest, input_rel))
-	{
-		if (!find_sort(unconstify(Path *, cheapest), input_rel, &fetching))
-			return false;
-	}
+		come_in_order = !find_sort(unconstify(Path *, cheapest), input_rel, &fetching);
 	sort->partial = partial_for_aggregates(sort->root, input_rel, order);
 	sort->input = sorted_aggregates_input(sort->root, sort->input, order->computed);
 	sort->pathkeys = order->pathkeys;
@@ -446,8 +392,15 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 	if (gpusort == NULL)
 		return false;
 	path = copy_chain(top, path_below(top), &gpusort->path);
-	set_chain_cost(path, gpusort, sort->input->total_cost,
-				   Min(path->total_cost, WORTH_SHARE * cheapest->total_cost));
+	if (come_in_order)
+	{
+		cost_add_doubt(path, (sort->partial != NULL ? sort->partial : sort->input)->total_cost);
+		if (path->total_cost > WORTH_SHARE * cheapest->total_cost)
+			return false;
+	}
+	else
+		set_chain_cost(path, gpusort, sort->input->total_cost,
+					   Min(path->total_cost, WORTH_SHARE * cheapest->total_cost));
 	add_path(sort->rel, path);
 	return true;
 }

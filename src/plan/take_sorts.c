@@ -109,7 +109,8 @@ take_sorts(PlannedStmt *stmt, bool count)
 static bool
 has_rows_enough(const Plan *input)
 {
-	return sort_plan_is_gpusort(input) || sort_has_rows_enough(input->plan_rows);
+	return sort_plan_is_gpusort(input) || sort_plan_is_ranges(input) ||
+		   sort_has_rows_enough(input->plan_rows);
 }
 
 static bool

@@ -97,6 +97,8 @@ let_join(CpuSorter *sorter, const SortRequest *request)
 	sorter->base.lone_memory = request->memory.limit / request->processes.n;
 	share_chunks(sorter, shared_chunks_create(sorter->limit, request->memory.groups + request->memory.values,
 											  request->processes.n, request->processes.help));
+	if (sorter->shared != NULL)
+		sorter->shared->read_jointly = request->processes.read_jointly;
 }
 
 static Sorter *

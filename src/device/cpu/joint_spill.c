@@ -145,11 +145,11 @@ pass_stats_on(CpuSorter *sorter)
 	stats->runs = 0;
 }
 
-/* Can ranges of the runs be read? A guess at the order cuts none, and only builds want them. */
+/* Can ranges of the runs be read, if that is wanted?  A guess at the order cuts none. */
 static bool
-has_ranges(const SortKey *key)
+has_ranges(const CpuSorter *sorter)
 {
-	return key->policy.index_rows != NULL && !key->verified;
+	return sorter->shared->read_jointly && !sorter->plain->verified;
 }
 
 /*
@@ -163,7 +163,7 @@ most_runs(const CpuSorter *sorter)
 	if (shared == NULL)
 		return run_ranges_runs_each(1, sorter->limit);
 	return run_ranges_runs_each(shared->base.nentered,
-								has_ranges(sorter->plain) ? equal_part(shared) : shared->limit);
+								has_ranges(sorter) ? equal_part(shared) : shared->limit);
 }
 
 void
@@ -198,7 +198,7 @@ open_ranges(CpuSorter *sorter)
 	if (sorter->ranges == NULL)
 	{
 		sorter->ranges = run_ranges_open(sorter->files, sorter->shared->base.nentered, sorter->plain,
-										 equal_part(sorter->shared));
+										 sorter->complete_rows, equal_part(sorter->shared));
 		shared_chunks_note_memory(sorter->shared, &sorter->noted_memory, run_ranges_memory(sorter->ranges));
 	}
 	MemoryContextSwitchTo(old);
@@ -267,7 +267,7 @@ joint_spill_perform(CpuSorter *sorter, bool is_sorted)
 {
 	bool overflowed = sorter->shared != NULL && sorter->shared->base.overflowed;
 
-	if (overflowed && sorter->base.lone_rows == 0 && has_ranges(sorter->plain))
+	if (overflowed && sorter->base.lone_rows == 0 && has_ranges(sorter))
 		joint_spill_seek(sorter, 0, 1);
 	else
 		merge_runs(sorter, is_sorted, overflowed);

@@ -50,6 +50,7 @@ typedef struct SharedChunks
 	RankTables ranks; /* ranks of the values that have codes; n is 0: none, or there is no memory */
 	pg_atomic_uint32 next_chunk; /* the next of the chunks whose codes are to be replaced */
 	bool helped;				 /* will processes help the leader to read the result? */
+	bool read_jointly;			 /* will all processes read ranges of the result? */
 	ReturnWindows *windows;		 /* NULL: no process helps, or windows do not pay, or there is no memory */
 
 	/* When there was no room, and each process spills by itself (joint_spill.c): */
