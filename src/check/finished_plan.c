@@ -219,7 +219,7 @@ check_node(Plan **place, List *ancestors, void *arg)
 	const CheckContext *context = arg;
 	Plan *plan = *place;
 
-	if (sort_plan_is_gpusort(plan))
+	if (sort_plan_is_gpusort(plan) || sort_plan_is_ranges(plan))
 		put_taken(context, plan, ancestors);
 	else if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
 	{

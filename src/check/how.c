@@ -94,7 +94,9 @@ shape_of_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	(void) shape_of_plan(&shape, stmt, sort, ancestors, plan_likely_rows(stmt, sort), &why_not);
 	shape = shape_for_gpusort(&shape);
 	shape.device_memory = device_memory_of_sort();
-	shape.device = sort_plan_device((const CustomScan *) sort, forecast_guesses(&shape), 0);
+	shape.device = DEVICE_CPU;
+	if (!sort_plan_is_ranges(sort))
+		shape.device = sort_plan_device((const CustomScan *) sort, forecast_guesses(&shape), 0);
 	return shape;
 }
 
@@ -178,6 +180,8 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 									   ? "only the first row of each group is kept"
 									   : psprintf("only the first %.0f rows of each group are kept",
 												  shape->rows_of_group));
+	if (sort_plan_is_ranges(sort))
+		remarks = lappend(remarks, "each process returns whole partitions (GpuSortRanges)");
 	return remarks_on_windows(stmt, ancestors, remarks);
 }
 

@@ -357,6 +357,15 @@ parallel_processes(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 			   : 0;
 }
 
+/* The processes above do one sort; the node's rows are those of one process. */
+static void
+shape_of_ranges(SortShape *shape)
+{
+	shape->processes = Max(1, shape->beside);
+	shape->rows *= shape->processes;
+	shape->beside = 0;
+}
+
 bool
 shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors, double rows,
 			  Declined *why_not)
@@ -379,6 +388,8 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	shape->beside = parallel_processes(stmt, sort, ancestors);
 	if (sort_plan_is_gpusort(sort))
 		shape->processes = Max(1, gathered_processes(sort->lefttree));
+	if (sort_plan_is_ranges(sort))
+		shape_of_ranges(shape);
 	if (IsA(sort, IncrementalSort))
 		shape->groups = shape_groups(shape, ((const IncrementalSort *) sort)->nPresortedCols);
 	return supported;
