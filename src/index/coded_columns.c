@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "index/coded_columns.h"
 #include "key/coded.h"
-#include "key/key_row.h"
+#include "key/key_row_coded.h"
 
 /*
  * Values that come so often on average get codes: those of keys that guess the order, and others.  Short
