@@ -16,6 +16,7 @@
 #include "check/how.h"
 #include "check/instead.h"
 #include "plan/agg_input.h"
+#include "plan/agg_input_calls.h"
 #include "plan/choice.h"
 #include "plan/forecast.h"
 #include "plan/likely_rows.h"

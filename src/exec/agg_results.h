@@ -12,6 +12,7 @@
 #include "exec/percentiles.h"
 #include "exec/row_group.h"
 #include "plan/agg_input.h"
+#include "plan/agg_input_calls.h"
 
 /* A call with marks, or a mode. */
 typedef struct InputCall

@@ -8,7 +8,8 @@
  *
  * A slot takes longer than to copy a row and to encode a key of fixed width.  So where a scan returns rows as
  * they are (input_rows.c), one row of a page goes through a slot, and those behind it are put at once
- * (put_page), up to the first one that needs a look at its columns one by one, or a chunk.
+ * (put_page), up to the first one that needs a look at its columns one by one, or a chunk.  While a filter
+ * drops rows, it looks at several rows of a page together (batch_feed.c).
  *
  * The feed owns the chunks that are being filled, one for each part of the sorter, and hands a chunk to the
  * sorter when it is full or the feed ends; it belongs to one process.  A slot's row that was not put says
@@ -18,56 +19,15 @@
 
 #include "utils/memutils.h"
 
+#include "exec/batch_feed.h"
 #include "exec/chunk_feed.h"
-#include "exec/input_rows.h"
-#include "exec/row_source.h"
+#include "exec/feed_state.h"
 #include "key/sort_key.h"
-#include "monitor/progress.h"
-#include "sort/bound.h"
-#include "sort/group_bound.h"
 #include "sort/record.h"
 #include "sort/splitters.h"
-#include "sort/value_bound.h"
-#include "sort/value_ranks.h"
 
 /* A row of a page is fetched into the caches so many bytes ahead: rows are put there from its end on. */
 #define PAGE_AHEAD 512
-
-/* Rows for one part of the sorter, or for all of it if it has none. */
-typedef struct FeedPart
-{
-	Chunk *chunk; /* the one being filled, or NULL */
-
-	/* What of it is counted in the progress view already. */
-	uint64 noted_rows;
-	Size noted_bytes;
-} FeedPart;
-
-struct SortFeed
-{
-	Sorter *sorter;
-	SortKey *key;
-	MemoryContext context;	  /* all that the feed holds */
-	BoundFilter *filter;	  /* NULL: all rows are wanted */
-	GroupFilter *groups;	  /* NULL: all rows of each group are wanted */
-	ValueFilter *lowest;	  /* NULL: rows of all values of the first column are wanted */
-	const SortKey *coded_key; /* the key with codes */
-	SortKeyCoding *coding;	  /* codes in the key now; NULL: none */
-	CodedValues *values;	  /* while rows with codes are fed again */
-	bool reads_tails;		  /* may the tails of keys be left to the rows? */
-	RowSource row;
-	InputBatch *batch; /* rows that are looked up together in the filter of groups; NULL: one at a time */
-	int nparts;
-	FeedPart parts[FLEXIBLE_ARRAY_MEMBER];
-};
-
-/* A row that stands in a table's page: a MinimalTuple but for what precedes its infomask. */
-typedef struct PageRow
-{
-	TupleDesc desc;
-	HeapTupleHeader header;
-	uint32 length; /* of the MinimalTuple */
-} PageRow;
 
 SortFeed *
 sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused)
@@ -104,9 +64,8 @@ sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *u
 
 /* ---------------------------------------------------------------- chunks */
 
-/* Counts what was added to the part's chunk since the last time. */
-static void
-note_progress(SortFeed *feed, FeedPart *part)
+void
+feed_note_progress(SortFeed *feed, FeedPart *part)
 {
 	uint64 rows = part->chunk->nrows;
 	Size bytes = chunk_bytes(part->chunk);
@@ -114,13 +73,6 @@ note_progress(SortFeed *feed, FeedPart *part)
 	progress_note_fed(feed->sorter, rows - part->noted_rows, bytes - part->noted_bytes);
 	part->noted_rows = rows;
 	part->noted_bytes = bytes;
-}
-
-static inline void
-note_progress_at_times(SortFeed *feed, FeedPart *part)
-{
-	if (unlikely(part->chunk != NULL && part->chunk->nrows - part->noted_rows >= PROGRESS_ROWS))
-		note_progress(feed, part);
 }
 
 /* Hands the chunk being filled, if any, to the device. */
@@ -133,7 +85,7 @@ put_chunk(SortFeed *feed, FeedPart *part)
 		return;
 	if (feed->coding != NULL)
 		sort_key_settle_codes(feed->coding);
-	note_progress(feed, part);
+	feed_note_progress(feed, part);
 	memset(part, 0, sizeof(*part));
 	place_put(chunk);
 }
@@ -176,24 +128,16 @@ encode_key(SortKey *key, TupleTableSlot *slot, const PageRow *in_page, uint64 *f
 	return (const uint8 *) fixed;
 }
 
-/* The last ones of so many rows in all were left out. */
-static inline void
-note_left_out(SortFeed *feed, uint64 rows, uint64 last)
-{
-	if (unlikely(rows % PROGRESS_ROWS < last))
-		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
-}
-
 /* Can't the row with this key be wanted?  Then it is counted as left out. */
 static inline bool
 leave_out(SortFeed *feed, const uint8 *key, Size size)
 {
 	if (feed->filter != NULL && bound_filter_drops(feed->filter, key, size))
-		note_left_out(feed, ++feed->filter->dropped, 1);
+		feed_note_left_out(feed, ++feed->filter->dropped, 1);
 	else if (feed->groups != NULL && group_filter_drops(feed->groups, key, size))
-		note_left_out(feed, group_filter_dropped(feed->groups), 1);
+		feed_note_left_out(feed, group_filter_dropped(feed->groups), 1);
 	else if (feed->lowest != NULL && value_filter_drops(feed->lowest, key))
-		note_left_out(feed, feed->lowest->dropped, 1);
+		feed_note_left_out(feed, feed->lowest->dropped, 1);
 	else
 		return false;
 	return true;
@@ -304,8 +248,20 @@ put_wanted(SortFeed *feed, const uint8 *key, Size size, TupleTableSlot *slot, co
 		return false;
 	note_kept(feed, key, size);
 	if (in_page == NULL)
-		note_progress_at_times(feed, part);
+		feed_note_progress_at_times(feed, part);
 	return true;
+}
+
+bool
+feed_put_wanted_of_page(SortFeed *feed, const uint8 *key, Size size, const PageRow *row, bool has_row)
+{
+	return put_wanted(feed, key, size, NULL, row, has_row);
+}
+
+bool
+feed_put_wanted_of_slot(SortFeed *feed, const uint8 *key, Size size, TupleTableSlot *slot, bool has_row)
+{
+	return put_wanted(feed, key, size, slot, NULL, has_row);
 }
 
 /* ---------------------------------------------------------------- the end of codes */
@@ -383,14 +339,6 @@ end_coding(SortFeed *feed)
 	MemoryContextSwitchTo(old);
 }
 
-/* Has coding ended with the keys that were made just now, or in another process? */
-static inline bool
-coding_ends(const SortFeed *feed)
-{
-	return feed->coding != NULL && unlikely(sort_key_coding_fails(feed->coding)) &&
-		   sort_key_coding_ends(feed->coding);
-}
-
 /* A filter is asked about the key now. */
 static inline void
 settle_codes_of(SortFeed *feed, uint64 *fixed)
@@ -415,7 +363,7 @@ put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_r
 	if (key == NULL)
 		return false;
 	settle_codes_of(feed, fixed);
-	if (coding_ends(feed))
+	if (feed_coding_ends(feed))
 	{
 		end_coding(feed);
 		if (feed->coded_key->policy.alone)
@@ -519,103 +467,8 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 	}
 	note_rows(scan, index - 1, index - first);
 	for (int i = 0; i < feed->nparts; i++)
-		note_progress_at_times(feed, &feed->parts[i]);
+		feed_note_progress_at_times(feed, &feed->parts[i]);
 	return index - first;
-}
-
-static inline void
-encode_of_batch(SortFeed *feed, int row, uint8 *key)
-{
-	InputBatch *batch = feed->batch;
-
-	if (!batch->has_tuples || !sort_key_encode_stored(feed->key, batch->slots[row]->tts_tupleDescriptor,
-													  batch->tuples[row].t_data, key))
-		sort_key_encode_fixed(feed->key, input_batch_slot(batch, row), key);
-}
-
-/* Puts a row that is wanted; false: the sorter has failed. */
-static inline bool
-put_of_batch(SortFeed *feed, int row, const uint8 *key, bool has_row)
-{
-	const HeapTupleData *tuple = &feed->batch->tuples[row];
-	PageRow in_page = {.header = tuple->t_data, .length = tuple->t_len - MINIMAL_TUPLE_OFFSET};
-	Size size = feed->key->width;
-
-	return (feed->batch->has_tuples && put_wanted(feed, key, size, NULL, &in_page, has_row)) ||
-		   put_wanted(feed, key, size, input_batch_slot(feed->batch, row), NULL, has_row);
-}
-
-/* Makes the keys of the batch's rows.  False: coding has ended, and they were put one by one. */
-static bool
-encode_batch(SortFeed *feed, int n, uint64 (*keys)[KEY_MAX_WORDS], bool has_row)
-{
-	for (int i = 0; i < n; i++)
-	{
-		encode_of_batch(feed, i, (uint8 *) keys[i]);
-		if (feed->coding != NULL)
-			sort_key_place_codes(feed->coding, (uint8 *) keys[i]);
-	}
-	if (feed->coding != NULL)
-		sort_key_settle_codes(feed->coding);
-	if (!coding_ends(feed))
-		return true;
-	for (int i = 0; i < n && put_row(feed, input_batch_slot(feed->batch, i), NULL, has_row); i++)
-		;
-	return false;
-}
-
-/* Asks a filter about the rows of a batch. */
-static void
-leave_out_of_batch(SortFeed *feed, const uint64 (*keys)[KEY_MAX_WORDS], int n, bool *left_out)
-{
-	int ndropped = 0;
-
-	if (feed->groups != NULL)
-	{
-		ndropped = group_filter_drops_of(feed->groups, keys, n, left_out);
-		note_left_out(feed, group_filter_dropped(feed->groups), ndropped);
-		return;
-	}
-	for (int i = 0; i < n; i++)
-		ndropped += left_out[i] = value_filter_drops(feed->lowest, (const uint8 *) keys[i]);
-	note_left_out(feed, feed->lowest->dropped, ndropped);
-}
-
-/* Are rows put some at a time, as long as a filter drops rows? */
-static inline bool
-looks_at_batches(const SortFeed *feed)
-{
-	return feed->batch != NULL && !feed->key->variable &&
-		   (feed->lowest != NULL || group_filter_is_on(feed->groups));
-}
-
-/*
- * Does the same, whatever the scan does with its rows, with some rows at a time: a filter looks at them
- * together.
- */
-static uint64
-put_batches(SortFeed *feed, InputRows *rows, bool has_row)
-{
-	uint64 keys[GROUP_BATCH_ROWS][KEY_MAX_WORDS];
-	bool left_out[GROUP_BATCH_ROWS];
-	uint64 nrows = 0;
-	int n;
-
-	while ((n = input_rows_take_batch(rows, feed->batch)) > 0)
-	{
-		if (!encode_batch(feed, n, keys, has_row))
-			return nrows + n;
-		leave_out_of_batch(feed, keys, n, left_out);
-		for (int i = 0; i < n; i++, nrows++)
-		{
-			if (!left_out[i] && !put_of_batch(feed, i, (uint8 *) keys[i], has_row))
-				return nrows;
-		}
-		for (int i = 0; i < feed->nparts; i++)
-			note_progress_at_times(feed, &feed->parts[i]);
-		CHECK_FOR_INTERRUPTS();
-	}
-	return nrows;
 }
 
 uint64
@@ -626,8 +479,7 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 	InputRows rows;
 
 	input_rows_begin(&rows, input);
-	if (rows.scan != NULL && (feed->groups != NULL || feed->lowest != NULL) && !feed->key->variable)
-		feed->batch = input_batch_create(&rows, feed->context);
+	batch_feed_init(feed, &rows);
 	for (;;)
 	{
 		TupleTableSlot *slot = input_rows_next(&rows);
@@ -637,8 +489,8 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(feed, slot, !key->policy.alone))
 			break;
-		nrows += 1 + (looks_at_batches(feed) ? put_batches(feed, &rows, !key->policy.alone)
-											 : put_page(feed, &rows, !key->policy.alone));
+		nrows += 1 + (batch_feed_is_useful(feed) ? batch_feed_put(feed, &rows, !key->policy.alone)
+												 : put_page(feed, &rows, !key->policy.alone));
 	}
 	sort_feed_end(feed);
 	return nrows;

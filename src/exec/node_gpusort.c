@@ -25,29 +25,25 @@
 #include "miscadmin.h"
 #include "storage/sinval.h"
 
-#include "base/guc.h"
-#include "base/limits.h"
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "device/participants.h"
 #include "exec/chunk_feed.h"
 #include "exec/explain.h"
+#include "exec/gpusort_request.h"
 #include "exec/gpusort_state.h"
 #include "exec/group_above.h"
-#include "exec/key_statistics.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
 #include "exec/not_null.h"
 #include "exec/own_workers.h"
 #include "exec/row_slot.h"
 #include "key/changes.h"
-#include "key/coded.h"
 #include "key/key_row.h"
 #include "key/sort_key.h"
 #include "monitor/counters.h"
 #include "monitor/fallback_log.h"
 #include "plan/sort_plan.h"
-#include "sort/value_bound.h"
 
 static const CustomExecMethods exec_methods;
 
@@ -170,27 +166,6 @@ drain_feeds(GpuSortState *state)
 		gather->instrument->tuplecount -= 1; /* EXPLAIN ANALYZE shall not count it */
 }
 
-/* Do the rows that this device gets hold all their sort columns? */
-static bool
-rows_are_complete(const GpuSortState *state, const SortDevice *device)
-{
-	bool complete = true;
-
-	for (int i = 0; i < state->ncolumns && !(device->properties & SORT_KEEPS_SORT_COLUMNS); i++)
-		complete &= !bms_is_member(state->columns[i].attno, state->unused);
-	return complete;
-}
-
-/* The device wants parts, which it splits by a sample of the keys, if the keys' statistics say one. */
-static void
-take_sample(GpuSortState *state, SortRequest *request)
-{
-	if (state->sample == NULL)
-		state->sample =
-			key_sample_of_input(&state->css.ss, state->key, ExecGetResultType(outerPlanState(state)));
-	request->expected.sample = state->sample;
-}
-
 /* How many of the rows are wanted: a worker's Limit is below its Gather, or else one of the leader's. */
 static RowsWanted
 rows_wanted_now(GpuSortState *state)
@@ -203,111 +178,6 @@ rows_wanted_now(GpuSortState *state)
 		wanted = rows_wanted_by(state->limit);
 	group_above_evaluate(state->group_above, &state->css.ss.ps, &wanted);
 	return wanted;
-}
-
-/*
- * May values get codes, if the device has this kind?  A card cannot feed rows again when coding ends, and
- * drops no rows by codes.
- */
-static bool
-may_code(const GpuSortState *state, DeviceKind device)
-{
-	if (state->coding_ended)
-		return false;
-	return device == DEVICE_CPU ||
-		   (state->restartable && state->wanted.rows == 0 && state->wanted.first.n == 0);
-}
-
-/* The columns that can get codes, of those that the plan or the settings name. */
-static uint32
-codable_columns(const GpuSortState *state)
-{
-	return sort_key_codable(state->key, sort_plan_coded((const CustomScan *) state->css.ss.ps.plan));
-}
-
-/* The columns whose values get codes; a LIMIT compares the order of keys while the rows come. */
-static uint32
-coded_columns(const GpuSortState *state, const SortDevice *device, const SortRequest *request)
-{
-	if (!may_code(state, device->kind) || request->memory.limit < CODES_MEMORY_MIN ||
-		request->rows.wanted > 0 || state->key->policy.alone)
-		return 0;
-	return codable_columns(state);
-}
-
-static double
-coded_key_bytes(const SortKey *key, uint32 columns)
-{
-	return sort_key_coded_width(key->ncols, key->cols, columns, &columns);
-}
-
-/* The rows are cut into parts by keys without codes; keys that only guess the order cut none. */
-static void
-choose_parts(GpuSortState *state, SortRequest *request)
-{
-	if (state->key->verified)
-		return;
-	request->rows.coded = 0;
-	request->expected.key_bytes = state->key_width;
-	take_sample(state, request);
-}
-
-/*
- * What is wanted of each group, and codes: the order within groups is known while the rows come if no column
- * behind the groups' has codes or guesses.
- */
-static void
-choose_codes(const GpuSortState *state, const SortDevice *device, const SortExpected *expected,
-			 SortRequest *request)
-{
-	const FirstOfGroups *first = &state->wanted.first;
-	uint32 coded = coded_columns(state, device, request);
-	bool within = coded != 0 && sort_key_codes_are_within(coded, first->columns);
-
-	if (group_bound_is_possible(first, state->key->verified && !within))
-		request->rows.first = *first;
-	if (request->rows.first.n == 0 || within)
-		request->rows.coded = coded;
-	if (state->key->verified && request->rows.first.n == 0 && value_bound_is_possible(request->rows.coded))
-		request->rows.wanted_by_value = state->wanted.rows;
-	request->expected.values = expected->values;
-}
-
-static void
-make_request(GpuSortState *state, const SortDevice *device, SortRequest *request)
-{
-	Plan *input = outerPlan(state->css.ss.ps.plan);
-	int beside = sort_plan_beside((CustomScan *) state->css.ss.ps.plan);
-	SortExpected expected = sort_plan_expected((CustomScan *) state->css.ss.ps.plan);
-
-	memset(request, 0, sizeof(*request));
-	request->key = state->key;
-	request->rows.desc = ExecGetResultType(outerPlanState(state));
-	request->rows.complete = rows_are_complete(state, device);
-	request->rows.random_access = state->random_access;
-	request->rows.fed_once = !state->restartable;
-	request->processes.share = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
-	/* keys that only guess at the order can't say which rows are not wanted */
-	request->rows.wanted = state->key->verified ? 0 : state->wanted.rows;
-	request->rows.with_ties = state->wanted.with_ties;
-	request->processes.n = request->processes.share ? 1 + ((Gather *) input)->num_workers : 1;
-	request->memory.limit =
-		beside > 0 ? guc_sort_memory_of_each(beside) : guc_sort_memory(request->processes.n);
-	request->memory.of_each = gpusort_work_mem == -1 ? guc_sort_memory(1) : 0;
-	choose_codes(state, device, &expected, request);
-	request->expected.rows = request->expected.kept = state->css.ss.ps.plan->plan_rows;
-	if (request->rows.first.n > 0 && first_of_groups_is_known(group_above_wanted(state->group_above)))
-		request->expected.kept = Min(request->expected.rows, expected.kept);
-	request->expected.row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
-	request->expected.key_bytes = state->key_width;
-	request->processes.help =
-		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
-	request->expected.cpu_ms = expected.cpu_ms;
-	if (request->rows.coded != 0)
-		request->expected.key_bytes = coded_key_bytes(state->key, request->rows.coded);
-	if (device->count_parts(request) > 1)
-		choose_parts(state, request);
-	sort_request_set_filters_aside(request);
 }
 
 /*
@@ -327,12 +197,12 @@ begin_sorter(GpuSortState *state, const SortDevice *device)
 	SortRequest request;
 
 	sort_device_set_layout(device, state->key);
-	make_request(state, device, &request);
+	gpusort_request_make(state, device, &request);
 	if (guesses_on_card(state, device, &request))
 	{
 		device = &sort_device_cpu;
 		sort_device_set_layout(device, state->key);
-		make_request(state, device, &request);
+		gpusort_request_make(state, device, &request);
 	}
 	progress_start(state->progress, device_names[device->kind], request.expected.rows, request.processes.n);
 	state->sorter = device->begin(&request);
@@ -463,13 +333,6 @@ describe_key(GpuSortState *state)
 	MemoryContextSwitchTo(old);
 }
 
-/* Do its keys only guess the order, on a card?  Keys with codes do not. */
-static bool
-has_guesses(const GpuSortState *state)
-{
-	return state->key->verified && !(may_code(state, DEVICE_CUDA) && codable_columns(state) != 0);
-}
-
 /*
  * The device to begin with, by what the settings are now, and by what a LIMIT above wants: the plan may be an
  * old one, made before either was known.  A lock's recheck, which runs the plan again for each row that was
@@ -482,7 +345,8 @@ choose_device(const GpuSortState *state)
 
 	if (is_recheck(state))
 		return &sort_device_cpu;
-	return sort_devices[sort_plan_device(plan, has_guesses(state), rows_wanted_by(state->limit).rows)];
+	return sort_devices[sort_plan_device(plan, gpusort_request_has_guesses(state),
+										 rows_wanted_by(state->limit).rows)];
 }
 
 /* Makes a sorter of this device, or of the one that doesn't fail, hold the input's rows in order. */

@@ -30,8 +30,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "base/guc.h"
-#include "base/limits.h"
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "device/participants.h"
@@ -41,7 +39,7 @@
 #include "exec/not_null.h"
 #include "exec/ranges_state.h"
 #include "exec/row_slot.h"
-#include "key/coded.h"
+#include "exec/sort_request.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
 #include "plan/sort_plan.h"
@@ -121,34 +119,21 @@ make_key(GpuSortRangesState *state)
 static bool
 rows_are_complete(const GpuSortRangesState *state)
 {
-	for (int i = 0; i < state->ncolumns; i++)
-	{
-		if (bms_is_member(state->columns[i].attno, state->unused))
-			return false;
-	}
-	return true;
+	return sort_request_rows_are_complete(&sort_device_cpu, state->ncolumns, state->columns, state->unused);
 }
 
 /* nworkers: 0 if this process sorts alone */
 static void
 make_request(GpuSortRangesState *state, int nworkers, SortRequest *request)
 {
-	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
-	SortExpected expected = sort_plan_expected(plan);
+	double rows = state->css.ss.ps.plan->plan_rows;
 
-	memset(request, 0, sizeof(*request));
-	request->key = state->key;
-	request->rows.desc = ExecGetResultType(outerPlanState(state));
+	sort_request_init(request, &state->css, state->key, 1 + nworkers);
 	request->rows.complete = rows_are_complete(state);
 	request->rows.fed_once = true;
-	request->processes.n = 1 + nworkers;
+	request->rows.coded = sort_request_codable(request, &state->css);
 	request->processes.share = request->processes.read_jointly = nworkers > 0;
-	request->memory.limit = guc_sort_memory(request->processes.n);
-	request->memory.of_each = gpusort_work_mem == -1 ? guc_sort_memory(1) : 0;
-	if (request->memory.limit >= CODES_MEMORY_MIN && !state->key->policy.alone)
-		request->rows.coded = sort_key_codable(state->key, sort_plan_coded(plan));
-	request->expected.values = expected.values;
-	request->expected.rows = request->expected.kept = plan->scan.plan.plan_rows * request->processes.n;
+	request->expected.rows = request->expected.kept = rows * request->processes.n;
 	sort_request_set_filters_aside(request);
 }
 

@@ -21,7 +21,7 @@
 #include "base/pg_compat.h"
 #include "exec/held_rows.h"
 #include "exec/percentiles.h"
-#include "plan/agg_input.h"
+#include "plan/agg_input_calls.h"
 
 typedef struct PercentileCall
 {

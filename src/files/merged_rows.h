@@ -8,7 +8,7 @@
 #include "postgres.h"
 
 #include "files/verified_merge.h"
-#include "key/key_row.h"
+#include "key/types.h"
 #include "monitor/sort_stats.h"
 
 typedef struct MergedRows MergedRows;

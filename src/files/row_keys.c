@@ -10,8 +10,8 @@
 #include "base/pg_compat.h"
 #include "files/row_keys.h"
 #include "key/compare.h"
-#include "key/key_row.h"
 #include "key/sort_key.h"
+#include "key/types.h"
 #include "sort/chunk.h"
 
 struct RowKeys

@@ -8,6 +8,7 @@
 
 #include "base/pg_compat.h"
 #include "files/run.h"
+#include "key/key_row.h"
 
 /* Where a row's body begins: behind t_len, the padding, and the fields of RowHeader. */
 #define ROW_BODY_OFFSET SizeofMinimalTupleHeader

@@ -35,7 +35,7 @@
 #include "storage/fileset.h"
 
 #include "files/row_keys.h"
-#include "key/key_row.h"
+#include "key/types.h"
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
 

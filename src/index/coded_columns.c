@@ -3,7 +3,8 @@
  *		The columns of an index whose values get codes while it is built.
  *
  * Indexes are often made before their table is analyzed.  Without statistics a column is tried: the feed ends
- * codes soon if few values repeat (sort_key_coding_ends).
+ * codes soon if few values repeat (sort_key_coding_ends).  How often values must come differs from queries
+ * (plan/predict_codes.c): there is no SortShape, and the tuples of a build can be made of ranks.
  */
 #include "postgres.h"
 
@@ -17,7 +18,8 @@
 #include "base/limits.h"
 #include "index/coded_columns.h"
 #include "key/coded.h"
-#include "key/key_row.h"
+#include "key/key_row_coded.h"
+#include "plan/predict_codes.h"
 
 /*
  * Values that come so often on average get codes: those of keys that guess the order, and others.  Short
@@ -30,9 +32,6 @@
 #define TIMES 8
 #define TIMES_SHORT_BYTES 32
 #define SHORT_BYTES 24
-
-/* Bytes of a value's entry and slots besides its string. */
-#define VALUE_BYTES 40
 
 /* A column without statistics is taken to have one value for so many rows. */
 #define ROWS_PER_VALUE 32
@@ -87,7 +86,7 @@ look_at_columns(const CodedIndex *index, const SortKey *key, double rows, int pr
 			continue;
 		known = known_column(index, i, rows);
 		times = least_times(key, i, &known);
-		largest = Max(largest, known.values * (known.width + VALUE_BYTES));
+		largest = Max(largest, predict_values_bytes(known.values, known.width));
 		if (known.values == 0)
 			coded->times = Max(coded->times, times);
 		if (known.values == 0)
@@ -96,8 +95,8 @@ look_at_columns(const CodedIndex *index, const SortKey *key, double rows, int pr
 		if (known.values * times > rows)
 			return false;
 	}
-	return largest * pg_popcount32(coded->columns) * VALUES_MEMORY_TIMES(processes) <=
-		   maintenance_work_mem * 1024.0 / VALUES_SHARE;
+	return predict_tables_fit(largest, pg_popcount32(coded->columns), processes,
+							  maintenance_work_mem * 1024.0);
 }
 
 CodedColumns

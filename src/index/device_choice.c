@@ -26,7 +26,6 @@
 #include "index/choice.h"
 #include "index/device_choice.h"
 #include "index/index_key.h"
-#include "key/key_row.h"
 #include "plan/devices.h"
 #include "plan/predict_gpusort.h"
 

@@ -31,7 +31,6 @@
 #include "index/device_choice.h"
 #include "index/index_key.h"
 #include "index/joint_feed.h"
-#include "key/key_row.h"
 #include "monitor/counters.h"
 #include "monitor/fallback_log.h"
 #include "monitor/progress.h"

@@ -15,6 +15,7 @@
 #include "base/pg_compat.h"
 #include "index/index_feed.h"
 #include "index/index_key.h"
+#include "key/key_row.h"
 
 /* A slot that has all its columns, the last one being the tid, and a row. */
 static TupleTableSlot *

@@ -12,7 +12,7 @@
 
 #include "device/sorter.h"
 #include "exec/chunk_feed.h"
-#include "key/key_row.h"
+#include "key/types.h"
 
 typedef struct IndexFeed
 {

@@ -2,7 +2,7 @@
  * index/index_key.h
  *		A B-tree's order as a sort key: its key columns, then the tuple's tid.
  *
- * The rows of a build's sort are index tuples (IndexRow of key/key_row.h).  The rows and their keys have a
+ * The rows of a build's sort are index tuples (IndexRow of key/types.h).  The rows and their keys have a
  * marked tid.  The mark says whether the heap's tuple is alive, because index tuples of dead tuples take no
  * part in the check of a unique index.  Marked tids have the order of the tids.
  */

@@ -22,7 +22,7 @@
 #include "index/index_key.h"
 #include "index/load.h"
 #include "index/unique.h"
-#include "key/key_row.h"
+#include "key/key_row_coded.h"
 
 /* Ranges for each process, so that none waits long for another. */
 #define RANGES_PER_PROCESS 4

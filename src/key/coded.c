@@ -13,7 +13,7 @@
 #include "key/describe.h"
 #include "key/encoders.h"
 #include "key/fixed.h"
-#include "key/key_row.h"
+#include "key/key_row_coded.h"
 
 /* Coding is judged after so many values, and then whenever their number has doubled. */
 #ifndef CODES_TIGHT

@@ -7,28 +7,10 @@
 
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "access/itup.h"
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
 
 #include "key/types.h"
-#include "key/value_table.h"
-
-typedef struct KeyRow KeyRow;
-
-/*
- * An index tuple as a row.  Code for MinimalTuples can handle it, because such code reads only t_len and
- * copies the bytes behind the header.  t_len counts all bytes.
- */
-typedef struct IndexRow
-{
-	uint32 t_len;
-	char unused[12]; /* zeros */
-	IndexTupleData tuple;
-} IndexRow;
-
-#define INDEX_ROW_HEADER offsetof(IndexRow, tuple)
 
 /*
  * Makes a KeyRow, in CurrentMemoryContext, that restores rows of this descriptor from keys of this SortKey.
@@ -42,24 +24,6 @@ extern KeyRow *key_row_create(const SortKey *key, TupleDesc desc, const Bitmapse
  */
 extern KeyRow *key_row_create_index(const SortKey *key, TupleDesc desc);
 
-/*
- * Does the same for a key that has codes or ranks in the place of values (coded.h). plain: the key without
- * codes.  NULL also if equal values may differ in their bytes: one rank then stands for several values.
- */
-extern KeyRow *key_row_create_coded(const SortKey *coded, const SortKey *plain, TupleDesc desc);
-
-/*
- * Sets the values of a key's coded columns, from the first one on, by the numbers that the key has: codes or
- * ranks.  The values must be set before a row is made.
- */
-extern void key_row_set_values(KeyRow *rows, int coded, const ValueEntry *const *values);
-
-/*
- * Is this tuple of the row that was made last, of a key with codes, and has it the columns of the row that
- * was made before?
- */
-extern bool key_row_repeats(const KeyRow *rows, const IndexTupleData *tuple);
-
 /* Does the key tell the slot's whole row?  A fixed key without codes always does. */
 extern bool key_row_tells(const KeyRow *rows, const TupleTableSlot *slot);
 
@@ -68,11 +32,6 @@ extern bool key_row_tells(const KeyRow *rows, const TupleTableSlot *slot);
  * All columns must be supported.  This is for the planner, which does not know unused columns.
  */
 extern bool key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts);
-
-/*
- * Do keys with codes of these columns (bits) tell a row of the key's columns?  plain: the key without codes.
- */
-extern bool key_row_possible_coded(const SortKey *plain, uint32 coded);
 
 /*
  * Returns the row of this key.  It is in memory of the KeyRow, a multiple of 8 bytes, until the next call.

@@ -8,13 +8,27 @@
 #include "postgres.h"
 
 #include "access/htup.h"
+#include "access/itup.h"
 #include "access/tupdesc.h"
 
 /*
- * A row as a sort keeps it: a MinimalTuple, or an IndexRow (key_row.h), whose t_len has the same place.
+ * A row as a sort keeps it: a MinimalTuple, or an IndexRow, whose t_len has the same place.
  * SortKeyPolicy.index_rows says which.
  */
 typedef MinimalTuple StoredRow;
+
+/*
+ * An index tuple as a row.  Code for MinimalTuples can handle it, because such code reads only t_len and
+ * copies the bytes behind the header.  t_len counts all bytes.
+ */
+typedef struct IndexRow
+{
+	uint32 t_len;
+	char unused[12]; /* zeros */
+	IndexTupleData tuple;
+} IndexRow;
+
+#define INDEX_ROW_HEADER offsetof(IndexRow, tuple)
 
 /* A fixed key is at most this many bytes wide; wider ones become variable keys. */
 #define SORT_KEY_MAX_FIXED_WIDTH 32
@@ -32,7 +46,7 @@ typedef struct SortColumnSpec
 } SortColumnSpec;
 
 typedef struct SortKeyColumn SortKeyColumn; /* one ORDER BY column; private: column.h */
-typedef struct KeyRow KeyRow;				/* key_row.h */
+typedef struct KeyRow KeyRow;				/* private: key_row_layout.h */
 typedef struct SortKeyCoding SortKeyCoding; /* coded.h */
 typedef struct ValueTable ValueTable;		/* value_table.h */
 
@@ -64,7 +78,7 @@ typedef struct SortKeyPolicy
 	/* are rows only restored, and not kept? variable keys: except rows that the key does not tell */
 	bool alone;
 	/*
-	 * the descriptor of rows that are index tuples (key_row.h), which have all columns of the index and then
+	 * the descriptor of rows that are index tuples (IndexRow), which have all columns of the index and then
 	 * the tid; NULL: rows are MinimalTuples
 	 */
 	TupleDesc index_rows;

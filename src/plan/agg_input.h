@@ -30,26 +30,6 @@ extern void agg_input_register(const CustomScanMethods *methods);
 /* Is this a GpuAggInput? */
 extern bool agg_input_is(const Plan *plan);
 
-/* ---------------------------------------------------------------- making the node */
-
-/*
- * Puts a GpuAggInput below the Agg of a finished plan, and rewrites the Agg's calls, if a GpuSort is its
- * input and has an order that some calls need.  next_id: a number that no node of the statement has, which is
- * then used.  False: nothing has changed.
- */
-extern bool agg_input_take(Agg *agg, int next_id);
-
-/* Could a GpuAggInput serve this call, of a query or a plan, if the rows came in the order that it needs? */
-extern bool agg_input_serves(const Aggref *call);
-
-/* Returns the reason why it could not, in words for a person; NULL: it could. */
-extern const char *agg_input_why_not(const Aggref *call);
-
-/* Returns the columns by which an Agg sorts for the call (SortGroupClauses of its arguments). */
-extern List *agg_input_clauses(const Aggref *call);
-
-/* ---------------------------------------------------------------- what the node says */
-
 /* The rows that it returns. */
 typedef enum AggInputRows
 {
@@ -59,6 +39,14 @@ typedef enum AggInputRows
 	AGG_INPUT_COUNTS  /* one row of each group, with the numbers of rows that differ in the sort columns */
 } AggInputRows;
 
+/*
+ * Makes the node between this Agg and its input, before the Agg's calls are rewritten. columns: its scan
+ * tuple (custom_scan_tlist).  calls: those that it serves, which are copied.  id: the number of the node.
+ */
+extern Plan *agg_input_make(const Agg *agg, AggInputRows rows, List *calls, List *columns, int id);
+
+/* ---------------------------------------------------------------- what the node says */
+
 extern AggInputRows agg_input_rows(const CustomScan *plan);
 
 /* May its input leave out rows that equal another one in all columns of the sort? */
@@ -67,33 +55,8 @@ extern bool agg_input_drops_equal(const CustomScan *plan);
 /* Returns the columns in which rows of a group are equal. */
 extern WindowColumns agg_input_groups(const CustomScan *plan);
 
-/* What a call of an aggregate needs of rows in order. */
-typedef enum AggInputKind
-{
-	AGG_INPUT_OTHER,	/* nothing that a GpuAggInput computes */
-	AGG_INPUT_IN_ORDER, /* only the order */
-	AGG_INPUT_FIRST,	/* which row is the first one of those with equal values, a bool */
-	AGG_INPUT_PERCENTILE_CONT,
-	AGG_INPUT_PERCENTILE_DISC,
-	AGG_INPUT_MODE
-} AggInputKind;
-
-extern AggInputKind agg_input_kind(const Aggref *call);
-
-/* Is it count(DISTINCT column), which the node counts itself if one row of each group is returned? */
-extern bool agg_input_is_count(const Aggref *call);
-
-/* Has this kind of call a column of the scan tuple, unless the rows are AGG_INPUT_FIRSTS? */
-extern bool agg_input_has_result(AggInputKind kind);
-
 /* Returns the calls (Aggrefs over the input's columns) as the query has them, each once. */
 extern List *agg_input_calls(const CustomScan *plan);
-
-/* Returns the columns in which the rows of a call are compared: of DISTINCT, or of WITHIN GROUP. */
-extern WindowColumns agg_input_compared(const Aggref *call);
-
-/* Returns the fractions of a percentile as a constant: a float8, or an array of them. */
-extern const Const *agg_input_fractions(const Aggref *call);
 
 /*
  * Returns the Agg above the node as EXPLAIN should print it: with the calls that the query has.  The copy

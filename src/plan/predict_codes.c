@@ -55,10 +55,22 @@ times_to_code(const SortKeyShape *key)
 	return key->leading > 0 && key->leading * 2 < key->distinct ? CODES_TIMES_BYTES : CODES_TIMES_FIRST_BYTES;
 }
 
+double
+predict_values_bytes(double values, double width)
+{
+	return values * (width + CODES_VALUE_BYTES);
+}
+
+bool
+predict_tables_fit(double largest, int ncolumns, int processes, double memory)
+{
+	return largest * ncolumns * CODES_MEMORY_SHARE(processes) <= memory;
+}
+
 static double
 bytes_of_values(const SortKeyShape *key)
 {
-	return key->distinct * (key->width + CODES_VALUE_BYTES);
+	return predict_values_bytes(key->distinct, key->width);
 }
 
 /* All columns must have fixed width then, so none of text may have values that come rarely. */
@@ -87,7 +99,7 @@ predict_coded_columns(const SortShape *shape, double *values)
 	}
 	if (bytes < CODES_BYTES_MIN)
 		return 0;
-	return largest * ncoded * CODES_MEMORY_SHARE(shape->processes) <= shape->memory ? shape->codable : 0;
+	return predict_tables_fit(largest, ncoded, shape->processes, shape->memory) ? shape->codable : 0;
 }
 
 double

@@ -15,6 +15,14 @@
  */
 extern uint32 predict_coded_columns(const SortShape *shape, double *values);
 
+/* Returns the bytes that values of a column, of this width on average, take in the table of the column. */
+extern double predict_values_bytes(double values, double width);
+
+/*
+ * Do the tables of `ncolumns` columns fit in the memory of a sort?  largest: the most bytes of one of them.
+ */
+extern bool predict_tables_fit(double largest, int ncolumns, int processes, double memory);
+
 /* Returns the number of different values of these columns together. */
 extern double predict_coded_values(const SortShape *shape, uint32 columns);
 

@@ -20,7 +20,7 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
-#include "plan/agg_input.h"
+#include "plan/agg_input_calls.h"
 #include "plan/sorted_aggregates.h"
 
 /* The share of the rows that must pass a filter. */

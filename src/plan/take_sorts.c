@@ -18,7 +18,7 @@
 
 #include "base/guc.h"
 #include "monitor/counters.h"
-#include "plan/agg_input.h"
+#include "plan/agg_input_take.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/likely_rows.h"

@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 
 #include "base/limits.h"
+#include "key/key_row.h"
 #include "key/sort_key.h"
 #include "memory/alloc.h"
 #include "sort/record.h"

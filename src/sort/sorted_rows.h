@@ -10,7 +10,6 @@
 
 #include "postgres.h"
 
-#include "key/key_row.h"
 #include "key/types.h"
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"

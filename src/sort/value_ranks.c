@@ -11,6 +11,8 @@
 #include "utils/memutils.h"
 
 #include "key/compare.h"
+#include "key/key_row.h"
+#include "key/key_row_coded.h"
 #include "key/numbers.h"
 #include "key/sort_key.h"
 #include "memory/alloc.h"
