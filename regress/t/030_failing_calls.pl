@@ -80,6 +80,14 @@ sub digest
 	return "SELECT count(*) || ' ' || coalesce(sum(hashtextextended(v::text, n)), 0) FROM (SELECT v, row_number() OVER () AS n FROM ($query OFFSET 0) AS s) AS numbered";
 }
 
+# What windows say of rows, in any order.
+sub windows
+{
+	my ($query) = @_;
+
+	return "SELECT count(*) || ' ' || sum(hashtextextended(s::text, 0)) FROM ($query) AS s";
+}
+
 # A process that writes runs of its own is slow: all others have sorted by then.  First the sorts for which
 # that lasts longest.
 my $slow = '(SELECT * FROM few WHERE slowly_where_calls_fail(i)) AS slow';
@@ -93,6 +101,9 @@ my @queries = (
 	digest("SELECT s || repeat('x', g) AS v FROM $slow, $some ORDER BY s, g LIMIT 9000"),
 	digest("SELECT s AS v FROM generate_series(1, 3) AS n, LATERAL (SELECT s FROM few, $some ORDER BY s, g LIMIT n * 1000) AS sorted"),
 	digest("SELECT k AS v FROM generate_series(1, 3) AS n, LATERAL (SELECT k FROM few, $some WHERE i % 3 <> n ORDER BY k, g OFFSET 0) AS sorted"),
+	# ranges of one sort, which all processes return that have its memory
+	windows("SELECT k, g, lag(s) OVER (PARTITION BY i ORDER BY g) AS v FROM $slow, $some"),
+	windows("SELECT k, g, lag(k) OVER (PARTITION BY s ORDER BY g DESC) AS v FROM few, $many"),
 	'SELECT read_by_loop()',
 	# none at all, by a key that guesses at the order
 	digest('SELECT s AS v FROM few WHERE k = 5 AND i < 0 ORDER BY s COLLATE "C.utf8"'),
@@ -218,6 +229,24 @@ if ($with_service)
 	like($out, qr/"GpuSortFeed"/, 'workers feed with 256 kB');
 	cmp_ok($runs, '>', 1, "runs with 256 kB: $runs");
 	cmp_ok($runs, '<', 100, 'each of many rows');
+}
+
+# Ranges of a sort: those who have the memory return them; if nobody has it, one process returns all rows.
+{
+	my $query = windows('SELECT i, lag(k) OVER (PARTITION BY s ORDER BY i) AS v FROM many');
+	my $right = $node->safe_psql('postgres', "SET gpusort.mode = off; $query");
+
+	foreach my $case (map { my $call = $_; map { [ $call, $_ ] } 'on', 'off' } 'open:workers', 'open:first', 'open:others', 'mmap:leader')
+	{
+		my ($call, $leader) = @$case;
+		my $settings = "SET failing_calls.plan = '$call'; SET parallel_leader_participation = $leader; SET max_parallel_workers_per_gather = 3; SET gpusort.work_mem = '64MB'";
+		my $out = $node->safe_psql('postgres', "$settings;\n" . "EXPLAIN (ANALYZE, COSTS OFF, FORMAT JSON) $query;\n" x 5);
+		my $plans = () = $out =~ /"GpuSortRanges"/g;
+		my $sorted = () = $out =~ /"Sort Method"/g;
+
+		is("$plans $sorted", '5 5', "$call, leader $leader: ranges, of one sort");
+		is($node->safe_psql('postgres', "$settings;\n" . "$query;\n" x 10), join("\n", ($right) x 10), "$call, leader $leader: all windows are right");
+	}
 }
 
 # Without dynamic shared memory there are no workers.

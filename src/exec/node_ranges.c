@@ -203,20 +203,24 @@ decide(RangesShare *share, RangesBegun how)
 	return pg_atomic_compare_exchange_u32(&share->begun, &begun, how) || begun == how;
 }
 
-/* Becomes one of the processes that feed the sort; false: it cannot, or nothing is left to be fed. */
+/*
+ * Becomes one of the processes that feed the sort.  False: it cannot, because it has not mapped the memory,
+ * or as many processes as may have entered.
+ */
 static bool
-join_team(GpuSortRangesState *state)
+join_team(GpuSortRangesState *state, bool *mapped)
 {
 	RangesShare *share = state->share;
 
 	if (IsParallelWorker())
 	{
 		state->key = make_key(state);
-		state->sorter = team_join_sharing(&share->team, state->key, ExecGetResultType(outerPlanState(state)));
+		state->sorter =
+			team_join_sharing(&share->team, state->key, ExecGetResultType(outerPlanState(state)), mapped);
 		return state->sorter != NULL;
 	}
-	return state->sorter->share != NULL &&
-		   state->sorter->device->enter(state->sorter, 1 + state->context->nworkers_launched);
+	*mapped = state->sorter->share != NULL;
+	return *mapped && state->sorter->device->enter(state->sorter, 1 + state->context->nworkers_launched);
 }
 
 /* Feeds this process's part of the input, and sorts with the others. */
@@ -273,12 +277,14 @@ sort_input(GpuSortRangesState *state)
 	RangesShare *share = state->share;
 	MemoryContext old = MemoryContextSwitchTo(state->memory);
 	RangesStage stage = RANGES_DONE;
+	bool mapped;
 
 	if (share == NULL)
 		stage = sort_alone(state);
-	else if (!join_team(state))
+	else if (!join_team(state, &mapped))
 	{
-		if (decide(share, RANGES_BY_ONE))
+		/* processes that have entered decide for themselves, which may take a while */
+		if (!mapped && decide(share, RANGES_BY_ONE))
 			stage = sort_alone(state);
 	}
 	else

@@ -83,11 +83,12 @@ team_join(TeamShare *team, SortKey *key, TupleDesc desc)
 }
 
 Sorter *
-team_join_sharing(TeamShare *team, SortKey *key, TupleDesc desc)
+team_join_sharing(TeamShare *team, SortKey *key, TupleDesc desc, bool *mapped)
 {
 	SortShare *share = attach(team);
 
-	return share != NULL ? join(team, share, key, desc) : NULL;
+	*mapped = share != NULL;
+	return *mapped ? join(team, share, key, desc) : NULL;
 }
 
 bool

@@ -75,8 +75,11 @@ extern void team_init(TeamShare *team, const Sorter *sorter, const SortKey *key,
  */
 extern Sorter *team_join(TeamShare *team, SortKey *key, TupleDesc desc);
 
-/* The same, but a worker that cannot map the sort's memory does not become a lone worker: NULL, too. */
-extern Sorter *team_join_sharing(TeamShare *team, SortKey *key, TupleDesc desc);
+/*
+ * The same, but a worker that cannot map the sort's memory does not become a lone worker: NULL, too, and
+ * *mapped is false.
+ */
+extern Sorter *team_join_sharing(TeamShare *team, SortKey *key, TupleDesc desc, bool *mapped);
 
 /*
  * This process has read all of its input: `rows` rows since the watch was started.  False: the sorter has
