@@ -135,6 +135,21 @@ SELECT check_ranges('SELECT count(*) FROM (SELECT FROM (SELECT id, lag(k) OVER (
 RESET parallel_tuple_cost;
 RESET enable_material;
 
+-- What nodes below keep until the end of the query: a hash table of each process, windows below windows; a function that is read in part, which executes the plan without workers.
+SET enable_parallel_hash = off;
+SET enable_mergejoin = off;
+SELECT check_ranges(digest('SELECT r.id, lag(u.k) OVER (PARTITION BY r.g ORDER BY r.id) FROM r JOIN uneven u USING (id)')) AS join_below,
+	check_ranges(digest('SELECT id, lag(b) OVER (PARTITION BY few ORDER BY id) FROM (SELECT id, few, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w')) AS windows_below,
+	check_ranges(digest('SELECT id, lag(b) OVER (PARTITION BY few ORDER BY id) FROM (SELECT id, few, sum(k) OVER (PARTITION BY g ORDER BY id ROWS 2 PRECEDING) AS b FROM r) w')) AS window_agg_below;
+RESET enable_parallel_hash;
+RESET enable_mergejoin;
+CREATE FUNCTION lazily() RETURNS SETOF bigint LANGUAGE sql STABLE PARALLEL SAFE AS $$ SELECT count(*) FROM (SELECT few, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) s GROUP BY few ORDER BY few $$;
+SET gpusort.mode = force;
+SELECT lazily() LIMIT 2;
+SELECT count(*), sum(n) FROM (SELECT lazily() AS n) s;
+RESET gpusort.mode;
+DROP FUNCTION lazily;
+
 -- Plans that are kept, also for other executions than parallel ones; cursors.
 SET plan_cache_mode = force_generic_plan;
 SET gpusort.mode = force;
@@ -178,6 +193,11 @@ SELECT name, check_ranges(query) FROM (VALUES
 	('restricted column', digest('SELECT leaders(id), sum(few) OVER (PARTITION BY g ORDER BY id) FROM r')),
 	('restricted around it', digest('SELECT id, leaders((sum(few) OVER (PARTITION BY g ORDER BY id))::int) FROM r')),
 	('restricted below', digest('SELECT id, sum(few) OVER (PARTITION BY g ORDER BY id) FROM r WHERE leaders(id) > 0')),
+	('restricted offset', digest('SELECT id, sum(few) OVER (PARTITION BY g ORDER BY id ROWS leaders(2) PRECEDING) FROM r')),
+	('restricted end', digest('SELECT id, sum(few) OVER (PARTITION BY g ORDER BY id ROWS BETWEEN 1 PRECEDING AND leaders(2) FOLLOWING) FROM r')),
+	('offset of a query around', 'SELECT o, (SELECT sum(b) FROM (SELECT sum(few) OVER (PARTITION BY g ORDER BY id ROWS o PRECEDING) AS b FROM r) s) FROM generate_series(1, 3) AS o'),
+	('end of a query around', 'SELECT o, (SELECT sum(b) FROM (SELECT sum(few) OVER (PARTITION BY g ORDER BY id ROWS BETWEEN 1 PRECEDING AND o FOLLOWING) AS b FROM r) s) FROM generate_series(1, 3) AS o'),
+	('rows of a function', digest('SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id), generate_series(1, few) FROM r')),
 	('volatile argument', digest('SELECT id, sum(changing(few)) OVER (PARTITION BY g ORDER BY id) FROM r')),
 	('volatile key', digest('SELECT id, count(*) OVER (PARTITION BY changing(g)) FROM r')),
 	('no partition', digest('SELECT id, lag(k) OVER (ORDER BY id) FROM r')),

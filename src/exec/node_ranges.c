@@ -14,8 +14,8 @@
  * No process waits for the leader, which may never come here: PostgreSQL lets it leave the plan to workers,
  * or end early.  The process that entered the sort first says how the ranges are shared out.  If the rows
  * cannot be read in ranges, because there was no room in memory and the keys guess, or for a single process,
- * it returns all of them.  A worker that cannot map the sort's memory reads nothing, if others have begun,
- * and all by itself otherwise; those that come later then feed nothing (RangesShare.begun).
+ * it returns all of them.  Before a process reads or enters the sort, RangesShare.begun decides which ones
+ * read: those that have mapped the sort's memory, or one that cannot, all by itself.
  *
  * The leader sets RangesShare before workers start, but for `begun`, which is atomic, and `sorts`, which the
  * process writes that sorts first, or alone, before it returns a row; the leader reads it when the workers
@@ -194,45 +194,39 @@ note_sorted(GpuSortRangesState *state)
 
 /* ---------------------------------------------------------------- taking part */
 
-/* Decides which processes read the input, unless that is decided already.  Is this the decision? */
+/* Does this process read input?  The first one that comes decides which processes do. */
 static bool
-decide(RangesShare *share, RangesBegun how)
+may_read(RangesShare *share, RangesBegun how)
 {
 	uint32 begun = RANGES_NOT_BEGUN;
 
-	return pg_atomic_compare_exchange_u32(&share->begun, &begun, how) || begun == how;
+	return pg_atomic_compare_exchange_u32(&share->begun, &begun, how) ||
+		   (how == RANGES_BY_TEAM && begun == how);
 }
 
-/*
- * Becomes one of the processes that feed the sort.  False: it cannot, because it has not mapped the memory,
- * or as many processes as may have entered.
- */
+/* Becomes one of the processes that feed the sort; false: nothing is left to be fed, or they are too many. */
 static bool
-join_team(GpuSortRangesState *state, bool *mapped)
+join_team(GpuSortRangesState *state, SortShare *mapped)
 {
 	RangesShare *share = state->share;
 
-	if (IsParallelWorker())
-	{
-		state->key = make_key(state);
-		state->sorter =
-			team_join_sharing(&share->team, state->key, ExecGetResultType(outerPlanState(state)), mapped);
-		return state->sorter != NULL;
-	}
-	*mapped = state->sorter->share != NULL;
-	return *mapped && state->sorter->device->enter(state->sorter, 1 + state->context->nworkers_launched);
+	if (!IsParallelWorker())
+		return state->sorter->device->enter(state->sorter, 1 + state->context->nworkers_launched);
+	state->key = make_key(state);
+	state->sorter =
+		team_join_mapped(&share->team, mapped, state->key, ExecGetResultType(outerPlanState(state)));
+	return state->sorter != NULL;
 }
 
-/* Feeds this process's part of the input, and sorts with the others. */
-static void
-feed_and_sort(GpuSortRangesState *state, bool feeds)
+/* What the input's nodes keep while they return rows lives as long as the query. */
+static uint64
+feed_input(GpuSortRangesState *state)
 {
-	Stopwatch watch = stopwatch_start();
-	uint64 rows = 0;
+	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	uint64 rows = sort_feed_input(state->sorter, state->key, outerPlanState(state), state->unused);
 
-	if (feeds)
-		rows = sort_feed_input(state->sorter, state->key, outerPlanState(state), state->unused);
-	(void) team_finish_feed(&state->share->team, state->sorter, rows, watch);
+	MemoryContextSwitchTo(old);
+	return rows;
 }
 
 /* In the process that entered first: does it share out ranges, or return all rows itself? */
@@ -248,8 +242,7 @@ share_out(GpuSortRangesState *state)
 		(void) team_share_out(team, sorter, 0, 0);
 	/* ranges are not shared out before: this takes the chunks, if the rows are in memory */
 	(void) sorter->device->sort(sorter);
-	if (pg_atomic_read_u32(&state->share->begun) == RANGES_BY_TEAM)
-		note_sorted(state);
+	note_sorted(state);
 	progress_enter(sorter, PROGRESS_RETURNING);
 	if (!together)
 		return RANGES_ALL;
@@ -263,11 +256,26 @@ sort_alone(GpuSortRangesState *state)
 {
 	if (state->sorter == NULL)
 		begin_sorter(state, 0);
-	(void) sort_feed_input(state->sorter, state->key, outerPlanState(state), state->unused);
+	(void) feed_input(state);
 	(void) state->sorter->device->sort(state->sorter);
 	note_sorted(state);
 	progress_enter(state->sorter, PROGRESS_RETURNING);
 	return RANGES_ALL;
+}
+
+/* Feeds this process's part of the input, and sorts with the others. */
+static RangesStage
+sort_in_team(GpuSortRangesState *state, SortShare *mapped)
+{
+	TeamShare *team = &state->share->team;
+	Stopwatch watch = stopwatch_start();
+
+	if (!join_team(state, mapped))
+		return RANGES_DONE;
+	(void) team_finish_feed(team, state->sorter, feed_input(state), watch);
+	if (state->sorter->process == 0)
+		return share_out(state);
+	return team_await_ranges(team, state->sorter) ? RANGES_BETWEEN : RANGES_DONE;
 }
 
 /* Reads the input, and sorts; which rows does this process return? */
@@ -276,25 +284,15 @@ sort_input(GpuSortRangesState *state)
 {
 	RangesShare *share = state->share;
 	MemoryContext old = MemoryContextSwitchTo(state->memory);
+	SortShare *mapped = NULL;
 	RangesStage stage = RANGES_DONE;
-	bool mapped;
 
-	if (share == NULL)
+	if (share != NULL)
+		mapped = IsParallelWorker() ? team_map(&share->team) : state->sorter->share;
+	if (share == NULL || (mapped == NULL && may_read(share, RANGES_BY_ONE)))
 		stage = sort_alone(state);
-	else if (!join_team(state, &mapped))
-	{
-		/* processes that have entered decide for themselves, which may take a while */
-		if (!mapped && decide(share, RANGES_BY_ONE))
-			stage = sort_alone(state);
-	}
-	else
-	{
-		feed_and_sort(state, decide(share, RANGES_BY_TEAM));
-		if (state->sorter->process == 0)
-			stage = share_out(state);
-		else if (team_await_ranges(&share->team, state->sorter))
-			stage = RANGES_BETWEEN;
-	}
+	else if (mapped != NULL && may_read(share, RANGES_BY_TEAM))
+		stage = sort_in_team(state, mapped);
 	MemoryContextSwitchTo(old);
 	return stage;
 }

@@ -47,15 +47,14 @@ team_init(TeamShare *team, const Sorter *sorter, const SortKey *key, bool comple
 	team->sort.memory = sorter->lone_memory;
 }
 
-/* The memory of the sort; NULL: it cannot be mapped, or there is none. */
-static SortShare *
-attach(const TeamShare *team)
+SortShare *
+team_map(const TeamShare *team)
 {
 	return team->sort.handle.pid != 0 ? sort_share_attach(&team->sort.handle) : NULL;
 }
 
-static Sorter *
-join(TeamShare *team, SortShare *share, SortKey *key, TupleDesc desc)
+Sorter *
+team_join_mapped(TeamShare *team, SortShare *share, SortKey *key, TupleDesc desc)
 {
 	const SortDevice *device = sort_devices[team->sort.device];
 
@@ -79,16 +78,7 @@ join(TeamShare *team, SortShare *share, SortKey *key, TupleDesc desc)
 Sorter *
 team_join(TeamShare *team, SortKey *key, TupleDesc desc)
 {
-	return join(team, attach(team), key, desc);
-}
-
-Sorter *
-team_join_sharing(TeamShare *team, SortKey *key, TupleDesc desc, bool *mapped)
-{
-	SortShare *share = attach(team);
-
-	*mapped = share != NULL;
-	return *mapped ? join(team, share, key, desc) : NULL;
+	return team_join_mapped(team, team_map(team), key, desc);
 }
 
 bool

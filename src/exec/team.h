@@ -76,10 +76,11 @@ extern void team_init(TeamShare *team, const Sorter *sorter, const SortKey *key,
 extern Sorter *team_join(TeamShare *team, SortKey *key, TupleDesc desc);
 
 /*
- * The same, but a worker that cannot map the sort's memory does not become a lone worker: NULL, too, and
- * *mapped is false.
+ * Both steps of it, for a caller that wants no lone worker.  team_map: maps the sort's memory; NULL: it
+ * cannot be mapped, or there is none.
  */
-extern Sorter *team_join_sharing(TeamShare *team, SortKey *key, TupleDesc desc, bool *mapped);
+extern SortShare *team_map(const TeamShare *team);
+extern Sorter *team_join_mapped(TeamShare *team, SortShare *share, SortKey *key, TupleDesc desc);
 
 /*
  * This process has read all of its input: `rows` rows since the watch was started.  False: the sorter has

@@ -113,7 +113,9 @@ find_group_columns(PlannerInfo *root, Path *top, const Path *sort, int processes
 		if (IsA(path, ProjectionPath))
 			continue;
 		if (!IsA(path, WindowAggPath) || window_path_run_condition(window) != NIL ||
-			!workers_may_compute(root, window->qual))
+			!workers_may_compute(root, window->qual) ||
+			!is_parallel_safe(root, window->winclause->startOffset) ||
+			!is_parallel_safe(root, window->winclause->endOffset))
 			return 0;
 		ncolumns = Min(ncolumns, list_length(partition_pathkeys(root, window->winclause, sort)));
 		if (ncolumns == 0 || !has_partitions_enough(root, window, sort->rows, processes))
@@ -160,9 +162,10 @@ may_be_offered(const SortToOffer *sort, const Path *top)
 {
 	Query *query = sort->root->parse;
 
+	/* set-returning functions of the output come above the windows later, and are not looked at then */
 	return sort->root->parent_root != NULL && IsA(top, WindowAggPath) && query->sortClause == NIL &&
-		   !limit_needed(query) && sort->root->glob->parallelModeOK && sort->partial != NULL &&
-		   gpusort_backend != GPUSORT_BACKEND_CUDA;
+		   !query->hasTargetSRFs && !limit_needed(query) && sort->root->glob->parallelModeOK &&
+		   sort->partial != NULL && gpusort_backend != GPUSORT_BACKEND_CUDA;
 }
 
 void
