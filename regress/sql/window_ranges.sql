@@ -79,6 +79,7 @@ INSERT INTO queries VALUES
 	('of one row each', digest('SELECT id, lag(k) OVER (PARTITION BY id ORDER BY k), count(*) OVER (PARTITION BY id) FROM r')),
 	('of two rows each', digest('SELECT id, lag(k) OVER (PARTITION BY id / 2 ORDER BY id), count(*) OVER (PARTITION BY id / 2) FROM r')),
 	('wide rows', digest('SELECT id, lag(k) OVER (PARTITION BY g, few ORDER BY id), t, filler, scaled FROM r')),
+	('as long as ranges', digest('SELECT id, lag(k) OVER (PARTITION BY (id - 1) / 1200 ORDER BY id), count(*) OVER (PARTITION BY (id - 1) / 1200) FROM r WHERE id <= 19200')),
 	('no rows', digest('SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) FROM r WHERE abs(id) < 1')),
 	('one row', digest('SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) FROM r WHERE abs(id - 777) < 1')),
 	('three rows', digest('SELECT id, count(*) OVER (PARTITION BY g > 0 ORDER BY id) FROM r WHERE abs(id - 777) < 2')),

@@ -102,8 +102,8 @@ my @queries = (
 	digest("SELECT s AS v FROM generate_series(1, 3) AS n, LATERAL (SELECT s FROM few, $some ORDER BY s, g LIMIT n * 1000) AS sorted"),
 	digest("SELECT k AS v FROM generate_series(1, 3) AS n, LATERAL (SELECT k FROM few, $some WHERE i % 3 <> n ORDER BY k, g OFFSET 0) AS sorted"),
 	# ranges of one sort, which all processes return that have its memory
-	windows("SELECT k, g, lag(s) OVER (PARTITION BY i ORDER BY g) AS v FROM $slow, $some"),
-	windows("SELECT k, g, lag(k) OVER (PARTITION BY s ORDER BY g DESC) AS v FROM few, $many"),
+	windows("SELECT k, g, lag(s) OVER (PARTITION BY g ORDER BY i) AS v FROM $slow, $some"),
+	windows("SELECT k, g, lag(k) OVER (PARTITION BY g % 50 ORDER BY s, g DESC) AS v FROM few, $many"),
 	'SELECT read_by_loop()',
 	# none at all, by a key that guesses at the order
 	digest('SELECT s AS v FROM few WHERE k = 5 AND i < 0 ORDER BY s COLLATE "C.utf8"'),
@@ -233,7 +233,7 @@ if ($with_service)
 
 # Ranges of a sort: those who have the memory return them; if nobody has it, one process returns all rows.
 {
-	my $query = windows('SELECT i, lag(k) OVER (PARTITION BY s ORDER BY i) AS v FROM many');
+	my $query = windows("SELECT i, g, lag(k) OVER (PARTITION BY i % 100 ORDER BY s, g) AS v FROM many, $some");
 	my $right = $node->safe_psql('postgres', "SET gpusort.mode = off; $query");
 
 	foreach my $case (map { my $call = $_; map { [ $call, $_ ] } 'on', 'off' } 'open:workers', 'open:first', 'open:others', 'mmap:leader')
