@@ -246,15 +246,19 @@ EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM m
 -- Not where a filter leaves few of them.
 SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id < 100) FROM many', '(GpuSort)') AS few, nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n) FILTER (WHERE id > 100) FROM many', '(GpuSort)') AS most;
 -- A join that has the rows in the order of the groups sorts small parts: it must cost more, by PostgreSQL's costs.
-CREATE TABLE linked AS SELECT (i * 7919) % 20000 AS g, (i * 7) % 50 AS v FROM generate_series(1, 60000) AS i;
+CREATE TABLE linked AS SELECT (i * 7919) % 10000 AS g, (i * 7) % 50 AS v FROM generate_series(1, 28000) AS i;
 CREATE TABLE linked_values AS SELECT i AS v, i * 3 % 50 AS k FROM generate_series(0, 49) AS i;
 CREATE INDEX ON linked (g, v);
 CREATE UNIQUE INDEX ON linked_values (v);
-VACUUM ANALYZE linked;
-VACUUM ANALYZE linked_values;
+ANALYZE linked;
+ANALYZE linked_values;
 SET max_parallel_workers_per_gather = 0;
-SELECT cost, set_config('cpu_index_tuple_cost', cost, false) = cost AS set, nodes('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM linked JOIN linked_values USING (v) GROUP BY g', '(GpuSort)') AS sorts FROM unnest('{0.005,0.04}'::text[]) AS cost;
-RESET cpu_index_tuple_cost;
+SET seq_page_cost = 0.1;
+SET enable_indexonlyscan = off;
+SELECT cost, set_config('random_page_cost', cost, false) = cost AS set, nodes('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM linked JOIN linked_values USING (v) GROUP BY g', '(GpuAggInput)') AS sorts FROM unnest('{1,6.5}'::text[]) AS cost;
+RESET random_page_cost;
+RESET seq_page_cost;
+RESET enable_indexonlyscan;
 RESET max_parallel_workers_per_gather;
 -- Apart where sorts take longer than reading the table again, also beside what needs no sort; a card may take less.
 SET max_parallel_workers_per_gather = 0;
