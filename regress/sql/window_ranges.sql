@@ -117,9 +117,13 @@ RESET max_parallel_workers;
 
 -- Read again: workers start again.
 SET enable_material = off;
-SELECT check_ranges('SELECT o, s.* FROM generate_series(1, 4) AS o, (SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w OFFSET 0) s') AS rescanned,
+SELECT check_ranges('SELECT o, s.* FROM (VALUES (1), (2), (3)) AS v (o) LEFT JOIN (SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w) s ON s.count > o') AS rescanned,
 	check_ranges('SELECT o, (SELECT count(b) + sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b > o) FROM generate_series(-3, 3) AS o') AS with_a_parameter,
 	check_ranges('SELECT o, s.c FROM generate_series(1, 3) AS o, LATERAL (SELECT count(*) AS c FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r WHERE few < o) w) s') AS with_a_parameter_below;
+SET max_parallel_workers = 0;
+SELECT check_ranges('SELECT o, s.* FROM (VALUES (1), (2), (3)) AS v (o) LEFT JOIN (SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w) s ON s.count > o') AS rescanned_without_workers;
+RESET max_parallel_workers;
+SELECT check_query('SELECT o, s.* FROM (VALUES (1), (2), (3)) AS v (o) LEFT JOIN (SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w) s ON s.count > o', NULL) AS rescanned_without_parallel_mode;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET parallel_tuple_cost = 0;
@@ -131,7 +135,7 @@ RESET enable_mergejoin;
 SET parallel_tuple_cost = 0;
 SELECT check_ranges('SELECT count(*) FROM (SELECT FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b IS NOT NULL LIMIT 10) s') AS limited,
 	check_ranges('SELECT count(*) FROM (SELECT b FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b % 5 <> 1 LIMIT 15000) s') AS limited_later,
-	check_ranges('SELECT o, s.c FROM generate_series(1, 4) AS o, (SELECT count(*) AS c FROM (SELECT FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b IS NOT NULL LIMIT 1000) l OFFSET 0) s') AS limited_again,
+	check_ranges('SELECT o, s.c FROM (VALUES (1), (2), (3), (4)) AS v (o) LEFT JOIN (SELECT count(*) AS c FROM (SELECT FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b IS NOT NULL LIMIT 1000) l) s ON s.c > o') AS limited_again,
 	check_ranges('SELECT o FROM generate_series(1, 3) AS o WHERE EXISTS (SELECT FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b > 0)') AS first_row;
 RESET parallel_tuple_cost;
 RESET enable_material;
