@@ -87,6 +87,16 @@ INSERT INTO queries VALUES
 	('in order', 'SELECT row_number() OVER () AS place, o.* FROM (SELECT g, id, b FROM (SELECT g, id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) s WHERE b % 9 = 1 ORDER BY g, id OFFSET 0) o'),
 	('two sorts', 'SELECT count(*), sum(a.b - o.b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) a JOIN (SELECT id, lead(k) OVER (PARTITION BY t COLLATE "C" ORDER BY id) AS b FROM r) o USING (id)'),
 	('UNION ALL', digest('SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r UNION ALL SELECT id, lead(k) OVER (PARTITION BY g ORDER BY id) FROM uneven'));
+-- Who reads rows waits here and there, so that several processes take part.
+CREATE FUNCTION waits() RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1 AS $$
+BEGIN
+	IF current_setting('gpusort.mode') <> 'off' THEN
+		PERFORM pg_sleep(0.004);
+	END IF;
+	RETURN true;
+END $$;
+CREATE VIEW input AS SELECT * FROM r WHERE id % 2000 <> 1 OR waits();
+UPDATE queries SET query = regexp_replace(query, 'FROM r\M', 'FROM input', 'g');
 SELECT name, check_ranges(query) FROM queries;
 SET parallel_leader_participation = off;
 SELECT name, check_ranges(query) AS without_leader FROM queries WHERE name ~ 'aggregate|NULLs|libc|ignored|few|large|each|no rows|one row|in order|two sorts';
@@ -117,9 +127,22 @@ RESET max_parallel_workers;
 
 -- Read again: workers start again.
 SET enable_material = off;
-SELECT check_ranges('SELECT o, s.* FROM generate_series(1, 4) AS o, (SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w OFFSET 0) s') AS rescanned,
+SELECT check_ranges('SELECT o, s.* FROM (VALUES (1), (2), (3)) AS v (o) LEFT JOIN (SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w) s ON s.count > o') AS rescanned,
 	check_ranges('SELECT o, (SELECT count(b) + sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b > o) FROM generate_series(-3, 3) AS o') AS with_a_parameter,
 	check_ranges('SELECT o, s.c FROM generate_series(1, 3) AS o, LATERAL (SELECT count(*) AS c FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r WHERE few < o) w) s') AS with_a_parameter_below;
+SET max_parallel_workers = 0;
+SELECT check_ranges('SELECT o, s.* FROM (VALUES (1), (2), (3)) AS v (o) LEFT JOIN (SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w) s ON s.count > o') AS rescanned_without_workers;
+RESET max_parallel_workers;
+-- A parallel plan, executed without parallel mode: SELECT INTO takes two rows at most.
+DO $$
+DECLARE
+	rows_off bigint; sum_off numeric; rows_forced bigint; sum_forced numeric;
+BEGIN
+	SELECT count(*), sum(s.sum) INTO rows_off, sum_off FROM (VALUES (1), (2), (3)) AS v (o) LEFT JOIN (SELECT count(*), sum(b) FROM (SELECT id, lag(id) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w) s ON s.count > o;
+	SET LOCAL gpusort.mode = force;
+	SELECT count(*), sum(s.sum) INTO rows_forced, sum_forced FROM (VALUES (1), (2), (3)) AS v (o) LEFT JOIN (SELECT count(*), sum(b) FROM (SELECT id, lag(id) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w) s ON s.count > o;
+	RAISE NOTICE 'without parallel mode: % rows, the same sums: %', rows_forced, sum_off = sum_forced AND rows_off = rows_forced;
+END $$;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET parallel_tuple_cost = 0;
@@ -131,7 +154,7 @@ RESET enable_mergejoin;
 SET parallel_tuple_cost = 0;
 SELECT check_ranges('SELECT count(*) FROM (SELECT FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b IS NOT NULL LIMIT 10) s') AS limited,
 	check_ranges('SELECT count(*) FROM (SELECT b FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b % 5 <> 1 LIMIT 15000) s') AS limited_later,
-	check_ranges('SELECT o, s.c FROM generate_series(1, 4) AS o, (SELECT count(*) AS c FROM (SELECT FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b IS NOT NULL LIMIT 1000) l OFFSET 0) s') AS limited_again,
+	check_ranges('SELECT o, s.c FROM (VALUES (1), (2), (3), (4)) AS v (o) LEFT JOIN (SELECT count(*) AS c FROM (SELECT FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b IS NOT NULL LIMIT 1000) l) s ON s.c > o') AS limited_again,
 	check_ranges('SELECT o FROM generate_series(1, 3) AS o WHERE EXISTS (SELECT FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) w WHERE b > 0)') AS first_row;
 RESET parallel_tuple_cost;
 RESET enable_material;
@@ -182,6 +205,7 @@ CREATE AGGREGATE sum_safe(int) (SFUNC = add_unsafe, STYPE = bigint, INITCOND = 0
 CREATE FUNCTION leaders(int) RETURNS int LANGUAGE plpgsql STABLE PARALLEL RESTRICTED AS 'BEGIN RETURN $1; END';
 CREATE FUNCTION everyones(int) RETURNS int LANGUAGE plpgsql STABLE PARALLEL SAFE AS 'BEGIN RETURN $1; END';
 CREATE FUNCTION changing(int) RETURNS int LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS 'BEGIN RETURN $1; END';
+SET parallel_tuple_cost = 0;
 SELECT name, check_ranges(query) FROM (VALUES
 	('safe', digest('SELECT id, sum_safe(few) OVER (PARTITION BY g ORDER BY id) FROM r')),
 	('safe argument', digest('SELECT id, sum(everyones(few)) OVER (PARTITION BY g ORDER BY id) FROM r')),
@@ -213,6 +237,7 @@ SELECT name, check_ranges(query) FROM (VALUES
 	('restricted in the query around', 'SELECT count(*), sum(leaders(few)) FROM (SELECT few, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) s WHERE b <> 0'),
 	('no parallel mode', 'WITH i AS (DELETE FROM uneven WHERE false RETURNING id) SELECT count(*), sum(b) FROM (SELECT lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) s'),
 	('rows locked', 'SELECT count(*) FROM (SELECT id FROM r FOR UPDATE) l JOIN (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) s USING (id)')) AS q (name, query);
+RESET parallel_tuple_cost;
 -- Other backends than this one, and no workers.
 SET gpusort.mode = force;
 SET gpusort.backend = cuda;
@@ -283,6 +308,8 @@ RESET gpusort.mode;
 DROP FUNCTION check_ranges, digest, leaders, everyones, changing, slow, ranges_explained;
 DROP AGGREGATE sum_unsafe(int), sum_restricted(int), sum_safe(int);
 DROP FUNCTION add_unsafe;
+DROP VIEW input;
+DROP FUNCTION waits;
 DROP TABLE r, uneven, queries;
 DROP COLLATION english;
 DROP SCHEMA window_ranges;
