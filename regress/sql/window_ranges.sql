@@ -285,7 +285,7 @@ FROM ranges_explained('SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PAR
 RESET work_mem;
 RESET parallel_leader_participation;
 SET max_parallel_workers = 0;
-SELECT e->'Processes' AS processes, (e->>'Actual Rows')::numeric AS rows FROM ranges_explained('SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) s') AS e;
+SELECT e->'Processes' AS processes, round((e->>'Actual Rows')::numeric) AS rows FROM ranges_explained('SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) s') AS e;
 RESET max_parallel_workers;
 -- Without ANALYZE, and where it was never executed.
 SET gpusort.mode = force;
