@@ -411,6 +411,13 @@ has_orders_enough(const Apart *apart)
 	return list_length(apart->paths) >= (gpusort_mode != GPUSORT_MODE_FORCE && is_one_group ? 1 : 2);
 }
 
+/* From 16 on the Agg has no columns for those of GROUP BY that a condition makes constant. */
+static bool
+has_columns_of_groups(const PlannerInfo *root)
+{
+	return list_length(processed_group_clause(root)) == list_length(root->parse->groupClause);
+}
+
 bool
 aggregates_apart_offer(const SortToOffer *sort, const RelOptInfo *input_rel, const GroupPathExtraData *extra)
 {
@@ -420,7 +427,7 @@ aggregates_apart_offer(const SortToOffer *sort, const RelOptInfo *input_rel, con
 	List *orders = sorted_aggregates_orders(sort->root, sort->input, true, &rest);
 	ListCell *cell;
 
-	if (orders == NIL || cheapest == NULL ||
+	if (orders == NIL || cheapest == NULL || !has_columns_of_groups(sort->root) ||
 		!(gpusort_mode == GPUSORT_MODE_FORCE || read_again_is_cheap(input_rel)) ||
 		!read_again_is_same(sort->root, input_rel, sort->input) || !describe_output(&apart))
 		return false;
