@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "base/pg_compat.h"
 #include "plan/path_chain.h"
 
 /* Where such a path has its input, and the path's size; NULL: it is of no such kind. */
