@@ -8,10 +8,10 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include <math.h>
 #include <sched.h>
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
