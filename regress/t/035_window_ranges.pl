@@ -126,6 +126,8 @@ foreach my $memory (@memory)
 		like(error_of($session), qr/canceling statement due to user request/, "$memory, $name: canceled");
 		is(left_behind($pid), $nothing, "$memory, $name: nothing is left");
 
+		# beside a leader that is slow above the sort all workers may have ended
+		next if $name eq 'the leader is slow above';
 		start_statement($session, $slow{$name}->($pid));
 		$node->poll_query_until('postgres', $sleeps->($pid)) or die "$name: nobody is slow";
 		$node->safe_psql('postgres', "SELECT pg_sleep(0.2), (SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE leader_pid = $pid LIMIT 1)");
