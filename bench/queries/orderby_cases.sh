@@ -190,8 +190,8 @@ load_tables() {
 		make_table gpusort_orderby.u "$(sed -E 's/\bn\b/hashint8extended(n, 7)/g' <<<"$columns"), i AS w" "$distribution" "$count" "$sessions"
 		has_u=yes
 	fi
-	# The table is not written again for that.
-	[ -z "$collation" ] || sql -c "ALTER TABLE gpusort_orderby.t ALTER COLUMN k TYPE text COLLATE $collation"
+	# The table is not written again for that, but the column loses its statistics.
+	[ -z "$collation" ] || sql -c "ALTER TABLE gpusort_orderby.t ALTER COLUMN k TYPE text COLLATE $collation" -c 'ANALYZE gpusort_orderby.t'
 	[ -z "$not_null" ] || sql -c "ALTER TABLE gpusort_orderby.t ALTER COLUMN $not_null SET NOT NULL"
 	for table in t ${has_u:+u}; do
 		# As many workers as max_parallel_workers_per_gather allows.

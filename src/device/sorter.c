@@ -21,14 +21,18 @@ sort_device_set_layout(const SortDevice *device, SortKey *key)
 	key->policy.alone = key->policy.rows != NULL && !(device->properties & SORT_KEEPS_ROWS);
 }
 
+/* Rows that a cut has left are looked at again when there are so many times as many, or to make room. */
+#define CUT_AGAIN 8
+
 bool
-sorter_may_cut(const Sorter *sorter, const ChunkPool *chunks)
+sorter_may_cut(const Sorter *sorter, const ChunkPool *chunks, bool for_room)
 {
 	int processes = sorter->share != NULL ? Max(1, sorter->share->nentered) : 1;
+	uint64 at_least = for_room ? chunks->cut_rows + chunks->cut_rows / 2 : chunks->cut_rows * CUT_AGAIN;
 
 	/* what others have pushed out is not known, but about as much; and one of them may have cut it already */
-	return sorter->group_filter != NULL && chunks->nrows >= chunks->cut_rows + chunks->cut_rows / 2 &&
-		   group_filter_may_cut(sorter->group_filter, chunks->nrows / processes);
+	return sorter->group_filter != NULL && chunks->nrows >= at_least &&
+		   group_filter_may_cut(sorter->group_filter, chunks->nrows / processes, for_room);
 }
 
 bool

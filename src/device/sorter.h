@@ -291,8 +291,10 @@ sorter_forget_rows_at_hand(Sorter *sorter)
 	sorter->at = sorter->at_end = NULL;
 }
 
-/* Are there likely enough rows in these chunks that a filter of groups can cut out? */
-extern bool sorter_may_cut(const Sorter *sorter, const struct ChunkPool *chunks);
+/*
+ * Are there likely enough rows in these chunks that a filter of groups can cut out?  for_room: to make room.
+ */
+extern bool sorter_may_cut(const Sorter *sorter, const struct ChunkPool *chunks, bool for_room);
 
 /* Adds what a bound of groups has dropped. */
 static inline void

@@ -97,6 +97,12 @@ batch_feed_put(SortFeed *feed, InputRows *rows, bool has_row)
 		if (!encode_batch(feed, n, keys, has_row))
 			return nrows + n;
 		leave_out_of_batch(feed, keys, n, left_out);
+		/* a note takes a lock, which would wait for all that was written of a row */
+		for (int i = 0; i < n; i++)
+		{
+			if (!left_out[i])
+				feed_note_kept(feed, (uint8 *) keys[i], feed->key->width);
+		}
 		for (int i = 0; i < n; i++, nrows++)
 		{
 			if (!left_out[i] && !put_of_batch(feed, i, (uint8 *) keys[i], has_row))

@@ -143,18 +143,6 @@ leave_out(SortFeed *feed, const uint8 *key, Size size)
 	return true;
 }
 
-/* The row that was not left out is kept. */
-static inline void
-note_kept(SortFeed *feed, const uint8 *key, Size size)
-{
-	if (feed->filter != NULL)
-		bound_filter_note(feed->filter, key, size);
-	if (feed->groups != NULL)
-		group_filter_note(feed->groups, key, size);
-	if (feed->lowest != NULL)
-		value_filter_note(feed->lowest, key);
-}
-
 /* The part that a row with this key is for. */
 static inline FeedPart *
 part_of_key(SortFeed *feed, const uint8 *key, Size size)
@@ -246,7 +234,6 @@ put_wanted(SortFeed *feed, const uint8 *key, Size size, TupleTableSlot *slot, co
 	if (unlikely(!(feed->key->variable ? put_variable(feed, part, key, size, slot, in_page, has_row)
 									   : put_fixed(feed, part, key, slot, in_page, has_row))))
 		return false;
-	note_kept(feed, key, size);
 	if (in_page == NULL)
 		feed_note_progress_at_times(feed, part);
 	return true;
@@ -372,7 +359,12 @@ put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_r
 		if (key == NULL)
 			return false;
 	}
-	return leave_out(feed, key, size) || put_wanted(feed, key, size, slot, in_page, has_row);
+	if (leave_out(feed, key, size))
+		return true;
+	if (!put_wanted(feed, key, size, slot, in_page, has_row))
+		return false;
+	feed_note_kept(feed, key, size);
+	return true;
 }
 
 SortKey *

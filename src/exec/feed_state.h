@@ -71,6 +71,18 @@ feed_note_left_out(SortFeed *feed, uint64 rows, uint64 last)
 		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
 }
 
+/* Notes that the row with this key is kept. */
+static inline void
+feed_note_kept(SortFeed *feed, const uint8 *key, Size size)
+{
+	if (feed->filter != NULL)
+		bound_filter_note(feed->filter, key, size);
+	if (feed->groups != NULL)
+		group_filter_note(feed->groups, key, size);
+	if (feed->lowest != NULL)
+		value_filter_note(feed->lowest, key);
+}
+
 /* Has coding ended with the keys that were made just now, or in another process? */
 static inline bool
 feed_coding_ends(const SortFeed *feed)

@@ -117,7 +117,7 @@ input_rows_take_batch(InputRows *rows, InputBatch *batch)
 	{
 		/* a slot is not needed for a row that is dropped */
 		while (n < GROUP_BATCH_ROWS && input_rows_next_tuple(rows->pages, &batch->tuples[n]))
-			n++;
+			__builtin_prefetch(batch->tuples[n++].t_data);
 		return n;
 	}
 	ResetExprContext(context);

@@ -24,8 +24,13 @@
  */
 #define WORTH_ROWS 8
 
-/* Rows are cut out if one row of so many is likely not to be wanted. */
+/*
+ * Rows are cut out if so many of CUT_ROWS are likely not to be wanted: sorting a row takes less than looking
+ * for it several times, unless there is no room for it.
+ */
 #define CUT_ROWS 3
+#define CUT_LIKELY 2
+#define CUT_LIKELY_FOR_ROOM 1
 
 struct GroupFilter
 {
@@ -288,30 +293,49 @@ group_filter_note(GroupFilter *filter, const uint8 *key, Size size)
 
 /* ---------------------------------------------------------------- rows that are not wanted any more */
 
+/* A chunk that is cut. */
+typedef struct Cut
+{
+	GroupFilter *filter;
+	Size ahead;		   /* bytes from a key to the one that is fetched meanwhile */
+	const uint8 *last; /* key behind which none is fetched */
+} Cut;
+
 /* Does the row with this key, which was kept, stay?  It may be in the table itself. */
 static bool
 stays(const uint8 *key, Size size, void *arg)
 {
-	GroupFilter *filter = arg;
+	const Cut *cut = arg;
+	GroupKey *loaded = &cut->filter->key;
 
-	load_fixed(&filter->key, (const uint64 *) key);
-	return !group_table_is_behind(filter->table, &filter->key, false);
+	if (key <= cut->last)
+	{
+		load_fixed(loaded, (const uint64 *) (key + cut->ahead));
+		group_table_fetch(cut->filter->table, loaded->hash);
+	}
+	load_fixed(loaded, (const uint64 *) key);
+	return !group_table_is_behind(cut->filter->table, loaded, false);
 }
 
 void
 group_filter_cut(GroupFilter *filter, Chunk *chunk)
 {
+	Cut cut = {.filter = filter, .ahead = GROUP_BATCH_ROWS * chunk->entry_size};
+
 	/* coding may have ended in another process, whose chunks have other keys */
-	if (chunk->key_width > 0)
-		filter->cut += chunk_keep_only(chunk, stays, filter);
+	if (chunk->key_width == 0)
+		return;
+	cut.last = (const uint8 *) chunk->base + chunk->front - chunk->entry_size - cut.ahead;
+	filter->cut += chunk_keep_only(chunk, stays, &cut);
 }
 
 bool
-group_filter_may_cut(GroupFilter *filter, uint64 rows)
+group_filter_may_cut(GroupFilter *filter, uint64 rows, bool for_room)
 {
 	/* nobody has noted where the groups end in the variable keys of a chunk */
 	if (filter == NULL || !filter->bound->cuts || !filter->is_on || filter->builder != NULL ||
-		(filter->pushed_out - filter->pushed_cut) * CUT_ROWS < rows)
+		(filter->pushed_out - filter->pushed_cut) * CUT_ROWS <
+			rows * (for_room ? CUT_LIKELY_FOR_ROOM : CUT_LIKELY))
 		return false;
 	filter->pushed_cut = filter->pushed_out;
 	return true;

@@ -88,9 +88,10 @@ extern uint64 group_filter_dropped(const GroupFilter *filter);
 extern void group_filter_cut(GroupFilter *filter, Chunk *chunk);
 
 /*
- * Are there likely enough of them among `rows` rows that were not cut before?  filter: NULL if there is none.
+ * Are there likely enough of them among `rows` rows that were not cut before, or are fewer enough, to make
+ * room?  filter: NULL if there is none.
  */
-extern bool group_filter_may_cut(GroupFilter *filter, uint64 rows);
+extern bool group_filter_may_cut(GroupFilter *filter, uint64 rows, bool for_room);
 
 /* Copies the numbers of all processes that have ended their filter, and those of the table. */
 extern void group_bound_get(GroupBound *bound, uint64 *dropped, uint64 *groups, Size *bytes,

@@ -72,6 +72,17 @@ make_buckets(GroupTable *table, uint32 from, uint32 n)
 	return true;
 }
 
+/* Words of the lower keys of a group, with their number: they begin a cache line, or share one. */
+static int
+lower_words(int n, int nwords)
+{
+	int words = 1 + (n - 1) * nwords;
+
+	if (words >= (int) CACHE_LINE_WORDS)
+		return TYPEALIGN(CACHE_LINE_WORDS, words);
+	return words > 4 ? CACHE_LINE_WORDS : words > 2 ? 4 : 2;
+}
+
 bool
 group_table_init(GroupTable *table, const SortKey *key, int n, bool different, Arena *arena, Size memory)
 {
@@ -87,7 +98,7 @@ group_table_init(GroupTable *table, const SortKey *key, int n, bool different, A
 	table->entry_words = table->nwords + (key->variable ? 1 : 0);
 	table->bucket_words = TYPEALIGN(CACHE_LINE_WORDS, 1 + 3 * table->entry_words);
 	table->ways = (table->bucket_words - 1) / table->entry_words;
-	table->lower_words = n > 1 ? 1 + (n - 1) * table->nwords : 0;
+	table->lower_words = n > 1 ? lower_words(n, table->nwords) : 0;
 	table->buckets = (uint64 *) TYPEALIGN(CACHE_LINE, allocated);
 	first = Min((memory - CACHE_LINE) / bucket_bytes(table), PG_INT32_MAX);
 	for (; first / 2 * bucket_bytes(table) >= TABLE_MEMORY_FIRST; first /= 2)
@@ -195,7 +206,7 @@ group_table_is_behind(GroupTable *table, const GroupKey *key, bool or_equal)
 	{
 		const uint64 *lower = lower_of(table, number, entry);
 
-		__builtin_prefetch(lower);
+		__builtin_prefetch(lower, 1);
 		/* the key may be all ones, and so equal an open entry */
 		or_equal = or_equal && order == 0 && *lower == table->n;
 	}

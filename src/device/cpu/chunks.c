@@ -273,7 +273,7 @@ put_chunk(Chunk *chunk)
 	chunk_pool_add(&sorter->own, chunk);
 	if (bound != NULL)
 		(void) cut(sorter, bound_rows_to_cut(bound, sorter->own.cut_rows));
-	else if (sorter_may_cut(&sorter->base, &sorter->own))
+	else if (sorter_may_cut(&sorter->base, &sorter->own, false))
 		(void) cut(sorter, 1);
 }
 
@@ -282,7 +282,7 @@ drain(Place *place, int part, Size at_least)
 {
 	CpuSorter *sorter = (CpuSorter *) place->owner;
 
-	if ((sorter->base.bound == NULL && !sorter_may_cut(&sorter->base, &sorter->own)) ||
+	if ((sorter->base.bound == NULL && !sorter_may_cut(&sorter->base, &sorter->own, true)) ||
 		!cut(sorter, bound_rows_to_cut_for_room(sorter->own.cut_rows)))
 		cpu_spill(sorter);
 	return true;

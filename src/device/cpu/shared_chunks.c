@@ -200,7 +200,7 @@ cut(SharedChunks *shared, GroupFilter *groups, uint64 at_least)
 bool
 shared_chunks_cut_for_room(SharedChunks *shared, const Sorter *sorter)
 {
-	if (shared->base.bound == NULL && !sorter_may_cut(sorter, &shared->pool))
+	if (shared->base.bound == NULL && !sorter_may_cut(sorter, &shared->pool, true))
 		return false;
 	if (cut(shared, sorter->group_filter, bound_rows_to_cut_for_room(shared->pool.cut_rows)))
 		return true;
@@ -228,7 +228,7 @@ shared_chunks_put(SharedChunks *shared, const Sorter *sorter, Chunk *chunk)
 	SpinLockRelease(&shared->base.mutex);
 	if (bound != NULL)
 		(void) cut(shared, NULL, bound_rows_to_cut(bound, shared->pool.cut_rows));
-	else if (sorter_may_cut(sorter, &shared->pool))
+	else if (sorter_may_cut(sorter, &shared->pool, false))
 		(void) cut(shared, sorter->group_filter, 1);
 }
 
