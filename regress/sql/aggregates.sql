@@ -210,6 +210,55 @@ RESET max_parallel_workers_per_gather;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
+-- Few positions of all rows: processes put only those rows in order that are read.  Values all different, nearly all the same, few,
+-- mostly NULL; numbers and strings; also where all rows are read, and where keys tell the order of none.
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET work_mem = '64MB';
+SET parallel_leader_participation = off;
+CREATE TABLE positions AS
+SELECT noise(i) AS k, abs(noise(i, 1) % 1000)::float8 * (i % 100 = 0)::int AS same, (noise(i, 2) % 5)::int AS few, CASE WHEN i % 50 = 0 THEN noise(i, 3) END AS sparse, md5(i::text) COLLATE "C" AS t,
+	(noise(i, 4) % 100000) * interval '1 second' AS iv, 'NaN'::float8 AS nan
+FROM generate_series(1, 70000) AS i;
+VACUUM ANALYZE positions;
+-- With gpusort off, and then forced until several processes have sorted, by this method.  A loop over rows would read them in one process.
+CREATE FUNCTION check_positions(calls text, method text) RETURNS text
+LANGUAGE plpgsql SET gpusort.mode = off AS $$
+DECLARE
+	query text := format('SELECT %s FROM positions', calls);
+	right_row record;
+	forced record;
+	seen jsonb;
+BEGIN
+	EXECUTE query INTO right_row;
+	PERFORM set_config('gpusort.mode', 'force', true);
+	FOR i IN 1 .. 50 LOOP
+		EXECUTE query INTO forced;
+		IF forced IS DISTINCT FROM right_row THEN
+			RETURN format('%s instead of %s', forced, right_row);
+		END IF;
+		seen := jsonb_path_query_array(plan_of(query), 'strict $.**."Sort Method"');
+		EXIT WHEN i > 1 AND seen @> to_jsonb(ARRAY[method]);
+	END LOOP;
+	RETURN CASE WHEN seen @> to_jsonb(ARRAY[method]) THEN 'ok' ELSE seen::text END;
+END $$;
+SELECT c, check_positions(format('percentile_disc(0.5) WITHIN GROUP (ORDER BY %s)', c), method) AS median, check_positions(format('percentile_disc(ARRAY[0, 1, 0.00001, 0.99999, 0.3, 0.5]::float8[]) WITHIN GROUP (ORDER BY %s)', c), method) AS several
+FROM (VALUES ('k', 'sample sort of what is read'), ('same DESC', 'sample sort of what is read'), ('few', 'sample sort of what is read'), ('sparse NULLS FIRST', 'sample sort of what is read'), ('sparse DESC NULLS LAST', 'sample sort of what is read'), ('iv', 'sample sort of what is read'),
+	('t', 'string sort of what is read'), ('t DESC', 'string sort of what is read'), ('nan', 'already in order')) AS v (c, method);
+SELECT calls, check_positions(calls, method) AS result
+FROM (VALUES ('percentile_cont(0.25) WITHIN GROUP (ORDER BY k), percentile_cont(0.75) WITHIN GROUP (ORDER BY k)', 'sample sort of what is read'), ('percentile_cont(0.5) WITHIN GROUP (ORDER BY iv)', 'sample sort of what is read'),
+	('percentile_disc(0.5) WITHIN GROUP (ORDER BY k), mode() WITHIN GROUP (ORDER BY k)', 'sample sort'), ('percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FILTER (WHERE few > 0)', 'sample sort'), ('percentile_disc(ARRAY[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 0, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65]::float8[]) WITHIN GROUP (ORDER BY k)', 'sample sort')) AS v (calls, method);
+SELECT check_aggregates('SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM positions GROUP BY few') AS groups, check_aggregates('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(DISTINCT k) FROM positions', NULL) AS beside;
+-- So many positions that some are the first ones of what is put in order at once.
+SELECT count(*), count(DISTINCT result) AS results, max(result) AS result FROM generate_series(1, 15) AS i, check_positions(format('percentile_disc(ARRAY[%s]::float8[]) WITHIN GROUP (ORDER BY k)', (SELECT string_agg(((noise(n, i) & 65535) / 65535.0)::text, ',') FROM generate_series(1, 16) AS n)), 'sample sort of what is read') AS result;
+RESET work_mem;
+RESET parallel_leader_participation;
+RESET max_parallel_workers_per_gather;
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
 -- Again with other parameters, in a cursor, in a function's loop, below a window, above one, in a sub-select.
 SELECT query, check_aggregates(query, taken) AS result FROM (VALUES ('SELECT o.d, s.* FROM (SELECT DISTINCT d FROM r) AS o, LATERAL (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few), count(*) FROM r WHERE r.d < o.d) AS s', 1),
 	('SELECT o.d, (SELECT mode() WITHIN GROUP (ORDER BY few) FROM r WHERE r.d < o.d) FROM (SELECT DISTINCT d FROM r) AS o', 1), ('SELECT o.d, (SELECT count(DISTINCT few) FROM r WHERE r.d < o.d) FROM (SELECT DISTINCT d FROM r) AS o', 1),

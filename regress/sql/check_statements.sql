@@ -332,6 +332,12 @@ RESET enable_hashagg;
 SET gpusort.mode = force;
 SELECT c.sort_key, c.taken, c.reason FROM unnest(ARRAY['percentile_disc(0.5) WITHIN GROUP (ORDER BY k), rank(5) WITHIN GROUP (ORDER BY k) FROM said_large', 'id % 10, mode() WITHIN GROUP (ORDER BY t), percentile_disc(1) WITHIN GROUP (ORDER BY k) FROM said_large GROUP BY 1',
 	'percentile_disc(0.5) WITHIN GROUP (ORDER BY k + 1) FILTER (WHERE id > 5) FROM said_large']) AS statement, said_of('SELECT ' || statement) AS c ORDER BY statement, c.taken, c.sort_key COLLATE "C";
+-- A sort above is named and judged by the query's aggregates, not by what computes them, though their groups' columns come through it.
+SET gpusort.mode = auto;
+SET gpusort.min_rows = 100;
+SET enable_hashagg = off;
+SELECT c.sort_key, c.taken, regexp_replace(c.reason, '[\d.]+ ms', 'N ms', 'g') AS reason FROM said_of('SELECT id % 4000, left(t, 1), count(DISTINCT k) FROM said_large GROUP BY 1, 2 ORDER BY count(DISTINCT k) DESC, 2, 1 LIMIT 5') AS c ORDER BY c.taken;
+RESET enable_hashagg;
 
 -- A build that writes temporary files, and one with the memory that is advised.
 RESET ALL;

@@ -96,6 +96,8 @@ my $some = 'generate_series(1, 20) AS g';
 my @queries = (
 	digest("SELECT s AS v FROM $slow, $many ORDER BY s, g"),
 	digest("SELECT k AS v FROM $slow, $many ORDER BY k, g"),
+	# of what others have sorted on demand nothing is asked before the runs are merged
+	"SELECT percentile_disc(ARRAY[0, 0.25, 0.5, 1]::float8[]) WITHIN GROUP (ORDER BY s) FROM $slow, $many",
 	digest("SELECT s || repeat('x', 300) AS v FROM few, $some ORDER BY s, g"),
 	digest("SELECT k || repeat('x', g) AS v FROM $slow, $some ORDER BY k, g LIMIT 100"),
 	digest("SELECT s || repeat('x', g) AS v FROM $slow, $some ORDER BY s, g LIMIT 9000"),

@@ -29,4 +29,22 @@ typedef struct FirstOfGroups
 	int columns; /* the first sort columns, at least one, which form the groups */
 } FirstOfGroups;
 
+/* Is it expected that so few rows are dropped that a filter does not pay? */
+static inline bool
+group_rows_drop_few(double rows, double kept)
+{
+	return kept > rows - rows / 8;
+}
+
+/*
+ * Returns the number of rows that a filter is asked about before it must have dropped some.  With a fourth of
+ * them, ten rows of each of 100,000 groups of 50 took 1430 ms instead of 970: keys that push others out take
+ * their time.  The expectation may be wrong: statistics take values for different that come ten times.
+ */
+static inline double
+group_rows_patience(double rows, bool few_dropped)
+{
+	return few_dropped ? rows / 32 : rows / 8;
+}
+
 #endif /* GPUSORT_BASE_GROUP_ROWS_H */

@@ -168,11 +168,13 @@ why_inside(const Agg *agg, const Aggref *call)
 	return why_not != NULL ? why_not : "a sort of all rows is not expected to be faster";
 }
 
-/* Those that sort what they are given. */
+/* Those that sort what they are given, but for those that a GpuAggInput serves. */
 static void
 put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 {
 	List *deparse_context = deparse_context_of(context, plan, ancestors);
+	const Plan *input = plan->lefttree;
+	List *served = agg_input_is(input) ? agg_input_calls((const CustomScan *) input) : NIL;
 	List *aggregates = NIL;
 	ListCell *cell;
 
@@ -186,7 +188,7 @@ put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 							.expected_ms = -1,
 							.postgres_ms = -1};
 
-		if (!aggref_sorts(aggregate))
+		if (!aggref_sorts(aggregate) || list_member(served, aggregate))
 			continue;
 		sort.why_not = psprintf("%s: %s", sort.why_not, why_inside((const Agg *) plan, aggregate));
 		sort.sort_key = deparse_expression((Node *) aggregate, deparse_context, context->use_prefix, true);
@@ -236,11 +238,18 @@ check_node(Plan **place, List *ancestors, void *arg)
 	put_rival(context, plan, ancestors);
 }
 
-/* Has EXPLAIN's words for the columns of a GpuSort's input. */
+/*
+ * Has EXPLAIN's words for the columns of a GpuSort's input, and the query's aggregates, by which sorts were
+ * judged.
+ */
 static void
 prepare_node(Plan **place, List *ancestors, void *context)
 {
+	const Plan *input = (*place)->lefttree;
+
 	sort_plan_refer_to_input(*place);
+	if (IsA(*place, Agg) && agg_input_is(input))
+		*place = &agg_input_explained((const CustomScan *) input, (const Agg *) *place)->plan;
 }
 
 static void

@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
+#include "base/group_rows.h"
 #include "base/limits.h"
 #include "base/wait_events.h"
 #include "device/participants.h"
@@ -24,12 +25,6 @@
 #ifndef SORT_SHARE_WORKERS
 #define SORT_SHARE_WORKERS INT_MAX
 #endif
-
-/*
- * Rows of groups: one in so many of the rows may come before few are dropped.  With one in four, ten rows of
- * each of 100,000 groups of 50 took 1430 ms instead of 970: keys that push others out take their time.
- */
-#define PATIENCE 8
 
 /* ---------------------------------------------------------------- memory */
 
@@ -123,7 +118,9 @@ sort_share_create_groups(SortShare *share, const SortRequest *request, const Sor
 	if (groups == NULL)
 		return NULL;
 	if (!group_bound_init(groups, &request->rows.first, key, share != NULL ? &share->arena : NULL,
-						  request->memory.groups, request->expected.rows / request->processes.n / PATIENCE,
+						  request->memory.groups,
+						  group_rows_patience(request->expected.rows, request->expected.few_dropped) /
+							  request->processes.n,
 						  cutting_pays(request)))
 		return NULL;
 	if (share != NULL)

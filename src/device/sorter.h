@@ -114,6 +114,7 @@ typedef struct SortRequest
 		bool complete;			/* do the rows hold all their sort columns? */
 		bool random_access;		/* will the rows be read backwards, again, or from a mark? */
 		bool fed_once;			/* if the device fails, the caller cannot read its input a second time */
+		bool few_read;			/* will only a few rows be read, at positions? */
 		uint64 wanted;			/* number of rows that are wanted, from the first one on; 0: all */
 		bool with_ties;			/* rows that equal the last wanted one are wanted, too */
 		uint64 wanted_by_value; /* the same number, if keys guess and the first column is coded; 0: all */
@@ -144,6 +145,7 @@ typedef struct SortRequest
 	{
 		double rows;
 		double kept;	  /* those of them that are not dropped because of their groups */
+		bool few_dropped; /* do statistics say that a filter of groups would not pay? */
 		double row_bytes; /* bytes of one row, without its key */
 		double key_bytes; /* bytes of one key */
 		double values;	  /* different values of a coded column */

@@ -82,6 +82,7 @@ describe_rows(const GpuSortState *state, const SortDevice *device, SortRequest *
 		sort_request_rows_are_complete(device, state->ncolumns, state->columns, state->unused);
 	request->rows.random_access = state->random_access;
 	request->rows.fed_once = !state->restartable;
+	request->rows.few_read = state->few_read;
 	/* keys that only guess at the order can't say which rows are not wanted */
 	request->rows.wanted = state->key->verified ? 0 : state->wanted.rows;
 	request->rows.with_ties = state->wanted.with_ties;
@@ -93,8 +94,8 @@ describe_processes(const GpuSortState *state, SortRequest *request)
 	int beside = sort_plan_beside((CustomScan *) state->css.ss.ps.plan);
 
 	request->processes.share = has_feeds(state);
-	request->processes.help =
-		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
+	request->processes.help = request->processes.share && request->rows.wanted == 0 && !state->few_read &&
+							  !state->own_workers.active;
 	if (beside > 0)
 		request->memory.limit = guc_sort_memory_of_each(beside);
 }
@@ -115,7 +116,11 @@ describe_expected(const GpuSortState *state, SortRequest *request)
 
 	request->expected.rows = request->expected.kept = plan->plan_rows;
 	if (request->rows.first.n > 0 && first_of_groups_is_known(group_above_wanted(state->group_above)))
+	{
 		request->expected.kept = Min(request->expected.rows, expected.kept);
+		request->expected.few_dropped = expected.kept_of == request->rows.first.n &&
+										group_rows_drop_few(request->expected.rows, request->expected.kept);
+	}
 	request->expected.row_bytes = outerPlan(plan)->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected.key_bytes =
 		request->rows.coded != 0 ? coded_key_bytes(state->key, request->rows.coded) : state->key_width;

@@ -30,6 +30,7 @@ typedef struct GpuSortState
 	CustomScanState css; /* must be first */
 	bool random_access;	 /* may the rows be read backwards, again, or from a mark? */
 	bool restartable;	 /* may the input be read again? */
+	bool few_read;		 /* will only a few rows be read, at positions? */
 	LimitState *limit;	 /* the Limit above the sort that bounds it; NULL: none */
 	/* the node above, if it wants the first rows of each group; NULL: all rows */
 	struct GroupAbove *group_above;

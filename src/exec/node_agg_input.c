@@ -29,6 +29,9 @@
 /* Rows of a group that are read one by one before larger steps are taken. */
 #define ROWS_BEFORE_STEPS 32
 
+/* So few percentiles need few rows: a sort need not put the others in order. */
+#define FEW_FRACTIONS 16
+
 /* No row follows the one at this position. */
 #define UNKNOWN_POSITION (-2)
 
@@ -65,6 +68,19 @@ create_agg_input_state(CustomScan *plan)
 	return (Node *) state;
 }
 
+/* Does one group need only percentiles, and few of them? */
+static bool
+reads_few(const GpuAggInputState *state)
+{
+	int n = 0;
+
+	if (state->rows != AGG_INPUT_ONE || state->group->columns.n > 0 || !state->results->may_seek)
+		return false;
+	for (int i = 0; i < state->results->npercentiles; i++)
+		n += percentiles_fractions(state->results->percentiles[i]);
+	return n <= FEW_FRACTIONS && n > 0;
+}
+
 static void
 begin_agg_input(CustomScanState *css, EState *estate, int eflags)
 {
@@ -78,7 +94,9 @@ begin_agg_input(CustomScanState *css, EState *estate, int eflags)
 	state->kept = ExecInitExtraTupleSlot(estate, rows, &TTSOpsMinimalTuple);
 	if (state->rows != AGG_INPUT_FIRSTS)
 		state->results = agg_results_create(css, rows);
-	else
+	if (reads_few(state))
+		node_gpusort_read_few(outerPlanState(css));
+	if (state->rows == AGG_INPUT_FIRSTS)
 		state->equal =
 			row_group_create(agg_input_compared(linitial(agg_input_calls(plan))), rows, &css->ss.ps);
 }

@@ -453,6 +453,12 @@ rescan_gpusort(CustomScanState *css)
 		ExecReScan(input);
 }
 
+void
+node_gpusort_read_few(PlanState *node)
+{
+	((GpuSortState *) node)->few_read = true;
+}
+
 int64
 node_gpusort_rows(const PlanState *node)
 {

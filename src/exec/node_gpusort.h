@@ -19,6 +19,9 @@ extern bool node_is_gpusort(const PlanState *state);
 /* Returns the number of GpuSorts whose states this process has begun. */
 extern uint64 node_gpusort_count_made(void);
 
+/* Says, before the node returns its first row, that only a few rows will be read, at positions. */
+extern void node_gpusort_read_few(PlanState *node);
+
 /*
  * node_gpusort_rows: the number of the node's rows, if each has a position, from 0; otherwise -1.
  * node_gpusort_seek: the next row is the one at this position.  The node must have returned a row.

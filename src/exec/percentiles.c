@@ -129,6 +129,12 @@ percentiles_column(const Percentiles *percentiles)
 	return percentiles->column;
 }
 
+int
+percentiles_fractions(const Percentiles *percentiles)
+{
+	return percentiles->nfractions;
+}
+
 void
 percentiles_begin(Percentiles *percentiles)
 {

@@ -24,6 +24,9 @@ extern Percentiles *percentiles_create(List *calls, TupleDesc rows, PlanState *n
 /* Returns the column of the values, an attno of the rows. */
 extern AttrNumber percentiles_column(const Percentiles *percentiles);
 
+/* Returns the number of the fractions of all calls. */
+extern int percentiles_fractions(const Percentiles *percentiles);
+
 /* Begins a group without values. */
 extern void percentiles_begin(Percentiles *percentiles);
 

@@ -24,12 +24,13 @@
 #include "utils/syscache.h"
 
 #include "base/pg_compat.h"
+#include "plan/agg_input.h"
 #include "plan/column_stats.h"
+#include "plan/derived_values.h"
 #include "plan/expression_values.h"
-#include "plan/window_plan.h"
 #include "plan/remembered.h"
 #include "plan/sort_plan.h"
-#include "plan/derived_values.h"
+#include "plan/window_plan.h"
 
 /* ---------------------------------------------------------------- a row of pg_statistic */
 
@@ -180,7 +181,7 @@ columns_below(const Plan **plan, const Var *var)
 	const Plan *below = NULL;
 
 	if (var->varno == INDEX_VAR && (sort_plan_is_gpusort(of) || sort_plan_is_feed(of) ||
-									sort_plan_is_ranges(of) || window_plan_is_window(of)))
+									sort_plan_is_ranges(of) || window_plan_is_window(of) || agg_input_is(of)))
 		return ((const CustomScan *) of)->custom_scan_tlist;
 	if (var->varno == OUTER_VAR)
 		below = of->lefttree;

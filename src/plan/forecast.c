@@ -104,6 +104,7 @@ forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms)
 	SortExpected expected = {.device = fastest_device(shape, input_ms, cpu_ms),
 							 .key_bytes = (int) Min(shape->key_bytes, INT_MAX),
 							 .kept = predict_gpusort_kept(shape),
+							 .kept_of = shape->rows_of_group,
 							 .ms = shape->device == DEVICE_CPU ? cpu_ms : ms_on(shape, shape->device),
 							 .postgres_ms = postgres_ms,
 							 .cpu_ms = cpu_ms};

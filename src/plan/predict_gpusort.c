@@ -97,6 +97,13 @@ kept_rows(const SortShape *shape)
 	return wanted < rows ? Min(rows, rows_kept(shape, rows, wanted) + BOUND_SAMPLES) : rows;
 }
 
+/* For how many their group is looked up, until the filter is switched off because it drops hardly any. */
+static double
+rows_found(double rows, double kept)
+{
+	return group_rows_drop_few(rows, kept) ? group_rows_patience(rows, true) : rows;
+}
+
 /* How many are left to be sorted: others are dropped when there are many more than wanted, or no room. */
 static double
 left_rows(const SortShape *shape, double kept)
@@ -203,8 +210,10 @@ count_done(const SortShape *shape)
 	}
 	if (drops_in_groups(shape))
 	{
-		counts.first[COST_GROUP_FIND] += rows / running;
-		counts.first[COST_GROUP_KEPT] += kept / running;
+		double found = rows_found(rows, kept);
+
+		counts.first[COST_GROUP_FIND] += found / running;
+		counts.first[COST_GROUP_KEPT] += found * (kept / rows) / running;
 	}
 	count_feed(shape, kept / running, counts.first);
 	work_of(shape)->count(shape, left, &counts);

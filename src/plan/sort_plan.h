@@ -46,6 +46,7 @@ typedef struct SortExpected
 	uint32 coded;		/* columns whose values get codes, as bits */
 	double values;		/* different values of such a column */
 	double kept;		/* rows that are not dropped when they come */
+	double kept_of;		/* the number of rows of each group that `kept` is for; 0: all */
 	double ms;			/* milliseconds of the sort, without its input */
 	double postgres_ms; /* milliseconds of PostgreSQL's sort in its place */
 	double cpu_ms;		/* milliseconds of the sort on the cpu device */

@@ -12,8 +12,8 @@
  *	  scatter			all: each process's slices, to the items
  *	  sort the buckets	all: taken from a shared counter, large ones first
  *
- * and between any two of them all processes wait for each other.  Each phase's own work is that of the serial
- * sorts.
+ * and between any two of them all processes wait for each other.  On demand, the reader does the last two for
+ * the bucket of a row that it asks for.  Each phase's own work is that of the serial sorts.
  *
  * A bucket is too large with one part in 2 * nprocesses of the rows.  That takes a frequent value, in one of
  * several words or in 8 bytes of strings, so its rows have equal words, and the next word decides; see
@@ -147,6 +147,7 @@ parallel_sort_init(void *memory, const ParallelSortInput *input)
 		sort->squeeze = input->squeeze;
 	sort->item = parallel_sort_item(input);
 	sort->alone = sort->nprocesses == 1 || sort->nrows < SORT_PARALLEL_MIN_ROWS;
+	sort->on_demand = input->on_demand && !sort->alone;
 	sort->huge_bucket = sort->nrows / PARALLEL_ROUND_SPLITS(sort->nprocesses);
 	sort->nsamples = parallel_sort_samples(sort->nrows, sort->nprocesses);
 	sort->nsplits = 1;
@@ -310,6 +311,85 @@ sort_buckets(ParallelSort *sort)
 	bucket_sorter_free(&sorter);
 }
 
+/* ---------------------------------------------------------------- buckets on demand */
+
+/* The last bucket that begins at the item or before it: empty ones are before the one that has it. */
+static int
+bucket_with(const ParallelSort *sort, uint64 number)
+{
+	int first = 0;
+	int end = sort->norder;
+
+	while (end - first > 1)
+	{
+		int middle = first + (end - first) / 2;
+
+		if (sort->buckets[sort->order[middle]].start <= number)
+			first = middle;
+		else
+			end = middle;
+	}
+	return sort->order[first];
+}
+
+/*
+ * Puts the rows of a bucket where its items are, behind each other: the first process's part is the first
+ * one.
+ */
+static void
+gather_bucket(const ParallelSort *sort, int bucket)
+{
+	uint64 *ends = parallel_sort_counts(sort, 0);
+
+	for (int i = 0; i < sort->nslices; i++)
+	{
+		const ParallelSlice *slice = &sort->slices[i];
+		const uint16 *bucket_of = sort->bucket_of + slice->position;
+
+		for (int row = 0; row < slice->nrows; row++)
+		{
+			if (bucket_of[row] == bucket)
+				sample_sort_scatter_entries(ends, slice->chunk, slice->first + row, 1, &sort->squeeze,
+											bucket_of + row, sort->items);
+		}
+	}
+}
+
+static void
+settle_bucket(const ParallelSort *sort, int number)
+{
+	ParallelBucket *bucket = &sort->buckets[number];
+	BucketSorter sorter;
+
+	if (bucket->nrows == 0 || bucket->settled)
+		return;
+	gather_bucket(sort, number);
+	bucket_sorter_create(&sorter, sort, bucket->nrows);
+	sort_bucket(sort, &sorter, bucket);
+	bucket_sorter_free(&sorter);
+	bucket->settled = true;
+}
+
+bool
+parallel_sort_is_on_demand(const ParallelSort *sort)
+{
+	return sort->on_demand;
+}
+
+void
+parallel_sort_settle(ParallelSort *sort, uint64 number)
+{
+	settle_bucket(sort, bucket_with(sort, number));
+}
+
+void
+parallel_sort_settle_all(ParallelSort *sort)
+{
+	for (int process = 0; process < sort->nprocesses; process++)
+		scatter_slices(sort, process);
+	sort_buckets(sort);
+}
+
 /* ---------------------------------------------------------------- the sort */
 
 static void
@@ -356,9 +436,12 @@ parallel_sort_run(ParallelSort *sort, int process, const ParallelSortSync *sync)
 	else
 	{
 		classify(sort, process, sync);
-		scatter_slices(sort, process);
-		sync->wait(sync->arg);
-		sort_buckets(sort);
+		if (!sort->on_demand)
+		{
+			scatter_slices(sort, process);
+			sync->wait(sync->arg);
+			sort_buckets(sort);
+		}
 	}
 	sync->wait(sync->arg);
 }

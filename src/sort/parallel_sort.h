@@ -27,6 +27,7 @@ typedef struct ParallelSortInput
 	bool variable;		 /* variable keys? */
 	SortKeyEnds ends;	 /* the ends of variable keys */
 	KeySqueeze squeeze;	 /* the squeezing of fixed keys */
+	bool on_demand;		 /* is a bucket to be sorted only when one of its rows is asked for? */
 } ParallelSortInput;
 
 /* Returns the kind of the items. */
@@ -73,6 +74,16 @@ extern ParallelSort *parallel_sort_init(void *memory, const ParallelSortInput *i
  * other processes wait for this one until they are interrupted too.
  */
 extern void parallel_sort_run(ParallelSort *sort, int process, const ParallelSortSync *sync);
+
+/* Are there buckets that parallel_sort_run leaves to parallel_sort_settle? */
+extern bool parallel_sort_is_on_demand(const ParallelSort *sort);
+
+/*
+ * Puts the item with this number into its place, with its bucket; parallel_sort_settle_all: all of them, if
+ * none was asked for before.  One process calls them, with private memory as above.  Checks for interrupts.
+ */
+extern void parallel_sort_settle(ParallelSort *sort, uint64 number);
+extern void parallel_sort_settle_all(ParallelSort *sort);
 
 /*
  * Returns the items in order, as sample_sort_chunks and string_sort_chunks make them; in the shared memory.

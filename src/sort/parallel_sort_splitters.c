@@ -230,6 +230,7 @@ describe_bucket(const ParallelSort *sort, int number, int b, ParallelBucket *buc
 	b -= split->tree_first;
 	bucket->split = -1;
 	bucket->kind = BUCKET_BY_WORD;
+	bucket->settled = false;
 	bucket->depth = split->depth;
 	if (b < 0 || b >= tree->nbuckets)
 	{

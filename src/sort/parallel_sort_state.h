@@ -37,6 +37,7 @@ typedef struct ParallelBucket
 	uint64 depth; /* keys agree before it; fixed: in words, strings: in bytes, a multiple of 8 */
 	int split;	  /* the split that distributes the bucket further; -1: none */
 	ParallelBucketKind kind;
+	bool settled; /* sorted on demand */
 } ParallelBucket;
 
 /* A distribution: of all rows, or of one bucket.  Its own buckets have consecutive numbers. */
@@ -72,7 +73,8 @@ struct ParallelSort
 	int nprocesses;
 	bool variable;
 	SortKeyEnds ends;
-	bool alone; /* too few rows or processes: the first process sorts alone */
+	bool alone;		/* too few rows or processes: the first process sorts alone */
+	bool on_demand; /* buckets are sorted when a row of theirs is asked for */
 	const Chunk *chunks;
 	uint64 nrows;
 	KeySqueeze squeeze;

@@ -246,18 +246,28 @@ sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses
 }
 
 ParallelSort *
-sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses)
+sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses, bool on_demand)
 {
 	ParallelSortInput input = {.nprocesses = nprocesses,
 							   .chunks = chunks,
 							   .nrows = sorted->nrows,
 							   .variable = sorted->variable,
 							   .ends = sorted->ends,
-							   .squeeze = sorted->squeeze};
+							   .squeeze = sorted->squeeze,
+							   .on_demand = on_demand};
 	ParallelSort *sort = parallel_sort_init(memory, &input);
 
 	sorted->items = parallel_sort_items(sort);
+	sorted->on_demand = parallel_sort_is_on_demand(sort) ? sort : NULL;
 	return sort;
+}
+
+void
+sorted_rows_settle_all(SortedRows *sorted)
+{
+	if (sorted->on_demand != NULL)
+		parallel_sort_settle_all(sorted->on_demand);
+	sorted->on_demand = NULL;
 }
 
 void
@@ -315,8 +325,9 @@ sorted_rows_prefetch_batch(SortedRows *sorted, uint64 i, int direction)
 	int64 row = (int64) i + direction * SORT_ROW_BATCH;
 	bool makes_rows = sorted->rows != NULL;
 
-	if (sorted->items == NULL || (makes_rows && !sorted->variable))
-		return; /* rows in order need no help, nor those that are made of the items' keys */
+	/* rows in order need no help, nor those that are made of the items' keys; others may not be in place */
+	if (sorted->items == NULL || (makes_rows && !sorted->variable) || sorted->on_demand != NULL)
+		return;
 	for (int n = 0; n < SORT_ROW_BATCH && has_row(sorted, row); n++, row += direction)
 	{
 		const char *place =

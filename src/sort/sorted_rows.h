@@ -32,7 +32,8 @@ typedef struct SortedRows
 	char *items;
 	SortItemKind item;
 	Size item_size;
-	bool own_items; /* the items are freed with the rest */
+	bool own_items;			 /* the items are freed with the rest */
+	ParallelSort *on_demand; /* puts items into their places when rows are read; NULL: they are there */
 
 	/* The chunks. */
 	bool backwards; /* the last row is the first */
@@ -62,11 +63,13 @@ extern void sorted_rows_verify(SortedRows *sorted, const SortKey *key);
  * sort.  It also returns true if keys only guess at the order, which the processes must then verify.
  * sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes.  This memory and the chunks
  * have the same addresses in all processes.  When all have run the sort (parallel_sort_run), the rows can be
- * read, as long as that memory exists.
+ * read, as long as that memory exists.  on_demand: by one process alone, which calls sorted_rows_settle for
+ * each row before it reads it, or sorted_rows_settle_all.  Keys that only guess at the order cannot do that.
  */
 extern bool sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
 extern Size sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses);
-extern ParallelSort *sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses);
+extern ParallelSort *sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses,
+									   bool on_demand);
 
 /*
  * Returns the most bytes, shared and private, that sorting nrows rows of nchunks chunks takes, without the
@@ -74,10 +77,21 @@ extern ParallelSort *sorted_rows_share(SortedRows *sorted, void *memory, const C
  */
 extern Size sorted_rows_parallel_memory(const SortKey *key, uint64 nrows, uint64 nchunks, int nprocesses);
 
+static inline void
+sorted_rows_settle(SortedRows *sorted, uint64 i)
+{
+	if (unlikely(sorted->on_demand != NULL))
+		parallel_sort_settle(sorted->on_demand, i);
+}
+
+extern void sorted_rows_settle_all(SortedRows *sorted);
+
 /* Returns how rows that are not in order already are sorted, in words. */
 static inline const char *
 sorted_rows_method(const SortedRows *sorted)
 {
+	if (sorted->on_demand != NULL)
+		return sorted->variable ? "string sort of what is read" : "sample sort of what is read";
 	return sorted->variable ? "string sort" : "sample sort";
 }
 

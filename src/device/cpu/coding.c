@@ -100,6 +100,7 @@ cpu_add_run(CpuSorter *sorter)
 
 	if (coded && sorter->ranks == NULL)
 		rank_values(sorter);
+	sorted_rows_settle_all(&sorter->sorted);
 	external_sort_add_run(sorter->external, &sorter->sorted, coded ? sorter->ranks : NULL);
 }
 

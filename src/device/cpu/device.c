@@ -97,8 +97,10 @@ let_join(CpuSorter *sorter, const SortRequest *request)
 	sorter->base.lone_memory = request->memory.limit / request->processes.n;
 	share_chunks(sorter, shared_chunks_create(sorter->limit, request->memory.groups + request->memory.values,
 											  request->processes.n, request->processes.help));
-	if (sorter->shared != NULL)
-		sorter->shared->read_jointly = request->processes.read_jointly;
+	if (sorter->shared == NULL)
+		return;
+	sorter->shared->read_jointly = request->processes.read_jointly;
+	sorter->shared->few_read = request->rows.few_read;
 }
 
 static Sorter *
@@ -394,6 +396,7 @@ next_in_memory(CpuSorter *sorter, bool forward)
 		if (row != NULL)
 			return row;
 	}
+	sorted_rows_settle(&sorter->sorted, position);
 	sorted_rows_prefetch(&sorter->sorted, position, forward ? 1 : -1);
 	return sorted_rows_row(&sorter->sorted, position);
 }
@@ -415,7 +418,8 @@ cpu_count_keys(Sorter *base, int64 first, int64 end)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
-	if (sorter->key->verified || base->merged != NULL || sorter->ranges != NULL)
+	if (sorter->key->verified || base->merged != NULL || sorter->ranges != NULL ||
+		sorter->sorted.on_demand != NULL)
 		return -1;
 	return sorted_rows_count_keys(&sorter->sorted, first, end);
 }

@@ -75,12 +75,13 @@ prepare(SharedChunks *shared, const SortKey *key)
 
 /* Lays out the memory that all have provided. */
 static void
-lay_out(SharedChunks *shared)
+lay_out(SharedChunks *shared, const SortKey *key)
 {
 	char *memory = shared->sort_memory + shared->windows_size;
 	int nprocesses = shared->base.nentered;
 
-	shared->sort = sorted_rows_share(&shared->sorted, memory, shared->pool.filled, nprocesses);
+	shared->sort = sorted_rows_share(&shared->sorted, memory, shared->pool.filled, nprocesses,
+									 shared->few_read && !key->verified);
 	if (shared->windows_size > 0)
 		shared->windows = return_windows_init(shared->sort_memory, shared->windows_size, shared->pool.nrows,
 											  row_size(shared), nprocesses - 1);
@@ -208,7 +209,7 @@ joint_sort(SharedChunks *shared, int process, const SortKey *key, const Sorter *
 	if (shared->no_memory)
 		return;
 	if (process == 0)
-		lay_out(shared);
+		lay_out(shared, key);
 	sort_share_meet(&shared->base);
 	parallel_sort_run(shared->sort, process, &sync);
 	if (key->verified)

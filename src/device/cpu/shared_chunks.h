@@ -51,6 +51,7 @@ typedef struct SharedChunks
 	pg_atomic_uint32 next_chunk; /* the next of the chunks whose codes are to be replaced */
 	bool helped;				 /* will processes help the leader to read the result? */
 	bool read_jointly;			 /* will all processes read ranges of the result? */
+	bool few_read;				 /* will only a few rows be read, by the leader? */
 	ReturnWindows *windows;		 /* NULL: no process helps, or windows do not pay, or there is no memory */
 
 	/* When there was no room, and each process spills by itself (joint_spill.c): */
