@@ -77,6 +77,7 @@ queries=(
 	'aggregates: percentile_cont, beside others|n % 1000 AS g, n::float8 AS k||SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY k), count(*), avg(v) FROM t GROUP BY g'
 	"aggregates: string_agg|n % 1000 AS g, md5(n::text) COLLATE \"C\" AS k||SELECT g, string_agg(k, ',' ORDER BY v) FROM t GROUP BY g"
 	'aggregates: two DISTINCTs|n AS k||SELECT count(DISTINCT k), count(DISTINCT v) FROM t'
+	'aggregates: two DISTINCTs, neither in order|n AS k, hashint8extended(n, 9) AS h||SELECT count(DISTINCT k), count(DISTINCT h) FROM t'
 	'merge join|abs(n % {rows}) AS k|SET enable_hashjoin = off; SET enable_nestloop = off|SELECT * FROM t JOIN u USING (k)'
 	'merge join, text|md5((n % {rows})::text) COLLATE "C" AS k|SET enable_hashjoin = off; SET enable_nestloop = off|SELECT * FROM t JOIN u USING (k)'
 	'any join|abs(n % {rows}) AS k||SELECT * FROM t JOIN u USING (k)'
