@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "port/pg_bitutils.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "key/builder.h"
@@ -344,6 +345,16 @@ sort_key_tables_values(SortKeyTables *tables)
 }
 
 /* ---------------------------------------------------------------- plain keys */
+
+bool
+sort_key_bytes_tell(const SortKey *column)
+{
+	const SortKeyColumn *col = &column->cols[0];
+
+	/* blanks at the end of a char(n) don't count */
+	return (col->kind == SORT_KEY_TEXT || col->kind == SORT_KEY_NAME) &&
+		   (!OidIsValid(col->collation) || get_collation_isdeterministic(col->collation));
+}
 
 const uint8 *
 sort_key_encode_value(CodedColumn *coded, const ValueEntry *entry, Size *size)

@@ -138,6 +138,9 @@ sort_key_tables_full(SortKeyTables *tables)
 extern Size sort_key_tables_bytes(SortKeyTables *tables);
 extern uint64 sort_key_tables_values(SortKeyTables *tables);
 
+/* Are two values of the only column equal only if their bytes are? */
+extern bool sort_key_bytes_tell(const SortKey *column);
+
 /*
  * Encode a value of a table, or NULL, by the key of the column alone.  All bytes; valid until the next call.
  */

@@ -88,7 +88,7 @@ value_row(const char *record)
 
 /* ---------------------------------------------------------------- ranks */
 
-/* Do two records have the same value? */
+/* Do two records have the same value?  comparer: NULL if their keys tell. */
 static bool
 are_equal(SortKeyComparer *comparer, const char *a, const char *b)
 {
@@ -102,7 +102,8 @@ are_equal(SortKeyComparer *comparer, const char *a, const char *b)
 static void
 number_values(ValueRanks *ranks, int column, const SortKey *key, SortedRows *sorted)
 {
-	SortKeyComparer *comparer = key->verified ? sort_key_comparer_create(key) : NULL;
+	SortKeyComparer *comparer =
+		key->verified && !sort_key_bytes_tell(key) ? sort_key_comparer_create(key) : NULL;
 	const char **records = ranks->records[column];
 	uint32 rank = 0;
 
