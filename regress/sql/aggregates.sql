@@ -218,6 +218,7 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET work_mem = '64MB';
 SET parallel_leader_participation = off;
+SET gpusort.backend = cpu;
 CREATE TABLE positions AS
 SELECT noise(i) AS k, abs(noise(i, 1) % 1000)::float8 * (i % 100 = 0)::int AS same, (noise(i, 2) % 5)::int AS few, CASE WHEN i % 50 = 0 THEN noise(i, 3) END AS sparse, md5(i::text) COLLATE "C" AS t,
 	(noise(i, 4) % 100000) * interval '1 second' AS iv, 'NaN'::float8 AS nan
@@ -255,6 +256,7 @@ SELECT check_aggregates('SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY
 SELECT count(*), count(DISTINCT result) AS results, max(result) AS result FROM generate_series(1, 15) AS i, check_positions(format('percentile_disc(ARRAY[%s]::float8[]) WITHIN GROUP (ORDER BY k)', (SELECT string_agg(((noise(n, i) & 65535) / 65535.0)::text, ',') FROM generate_series(1, 16) AS n)), 'sample sort of what is read') AS result;
 RESET work_mem;
 RESET parallel_leader_participation;
+RESET gpusort.backend;
 RESET max_parallel_workers_per_gather;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
