@@ -139,7 +139,8 @@ bool gpusortd_perform(GpusortdClient *client);
 /*
  * Fetches the next window in this direction.  If `position` is not GPUSORTD_NEXT, it fetches the window from,
  * or before, the row at `position`.  The rows are at gpusortd_chunk(client, window->chunk) until the next
- * call.  A window of 0 rows is the end.  Further windows in the same direction are requested ahead.
+ * call.  A window of 0 rows is the end.  Further windows in the same direction are requested ahead, unless
+ * the row is at another place than the next one.
  */
 bool gpusortd_fetch(GpusortdClient *client, bool backward, uint64_t position, GpusortdRows *window);
 

@@ -66,13 +66,16 @@ turn(GpusortdClient *client, bool backward, uint64_t position)
 bool
 gpusortd_fetch(GpusortdClient *client, bool backward, uint64_t position, GpusortdRows *window)
 {
+	bool jumps = client->streaming && position != GPUSORTD_NEXT;
+
 	/* The last window is no longer needed. */
 	if (client->streaming && client->chunk[client->window.chunk] == GPUSORTD_CHUNK_TAKEN)
 		client->chunk[client->window.chunk] = GPUSORTD_CHUNK_IDLE;
 	if ((position != GPUSORTD_NEXT || !client->streaming || backward != client->backward) &&
 		!turn(client, backward, position))
 		return false;
-	while (gpusortd_find_idle_chunk(client) >= 0)
+	/* who reads here and there drops what is asked for ahead, and waits for it */
+	while (!jumps && gpusortd_find_idle_chunk(client) >= 0)
 	{
 		if (!ask_for_window(client, GPUSORTD_NEXT))
 			return false;
