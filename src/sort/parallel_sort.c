@@ -346,12 +346,16 @@ gather_bucket(const ParallelSort *sort, int bucket)
 		const ParallelSlice *slice = &sort->slices[i];
 		const uint16 *bucket_of = sort->bucket_of + slice->position;
 
-		for (int row = 0; row < slice->nrows; row++)
+		for (int row = 0, end; row < slice->nrows; row = end + 1)
 		{
-			if (bucket_of[row] == bucket)
-				sample_sort_scatter_entries(ends, slice->chunk, slice->first + row, 1, &sort->squeeze,
+			/* rows of a frequent value follow each other */
+			for (end = row; end < slice->nrows && bucket_of[end] == bucket; end++)
+				;
+			if (end > row)
+				sample_sort_scatter_entries(ends, slice->chunk, slice->first + row, end - row, &sort->squeeze,
 											bucket_of + row, sort->items);
 		}
+		CHECK_FOR_INTERRUPTS();
 	}
 }
 
@@ -364,10 +368,12 @@ settle_bucket(const ParallelSort *sort, int number)
 	if (bucket->nrows == 0 || bucket->settled)
 		return;
 	gather_bucket(sort, number);
+	bucket->settled = true;
+	if (bucket->kind == BUCKET_FINISHED)
+		return;
 	bucket_sorter_create(&sorter, sort, bucket->nrows);
 	sort_bucket(sort, &sorter, bucket);
 	bucket_sorter_free(&sorter);
-	bucket->settled = true;
 }
 
 bool
