@@ -266,6 +266,25 @@ BEGIN
 	END LOOP;
 	RETURN n;
 END $$;
+
+-- Runs a query with gpusort off, and in a mode, and compares the rows, in any order.  CREATE TABLE AS is executed in parallel.
+CREATE FUNCTION check_ranges(query text, mode text DEFAULT 'force') RETURNS text
+LANGUAGE plpgsql SET gpusort.mode = off SET client_min_messages = warning AS $$
+DECLARE
+	ranges int := nodes(query, 'GpuSortRanges');
+	result text;
+BEGIN
+	DROP TABLE IF EXISTS rows_off, rows_forced;
+	EXECUTE 'CREATE TEMP TABLE rows_off AS ' || query;
+	PERFORM set_config('gpusort.mode', mode, true);
+	ranges := nodes(query, 'Parallel Custom Scan (GpuSortRanges)') + 1000 * ranges;
+	EXECUTE 'CREATE TEMP TABLE rows_forced AS ' || query;
+	PERFORM set_config('gpusort.mode', 'off', true);
+	SELECT compare_rows(array_agg(r::text), (SELECT array_agg(f::text) FROM rows_forced f)) INTO result FROM rows_off r;
+	RETURN concat_ws(', ', result, CASE WHEN ranges = 0 THEN 'no ranges' WHEN ranges > 1 THEN ranges || ' nodes' END);
+END $$;
+-- One row that says which rows a query returns, in a plan of several processes.
+CREATE FUNCTION digest(query text) RETURNS text LANGUAGE sql AS $$ SELECT format('SELECT count(*), sum(hashtext(s::text)::bigint) FROM (%s) s', query) $$;
 -- Collations, and text in all of its orders.
 SET client_min_messages = warning;
 -- Upper and lower case are equal; so are letters with and without accents; digits sort by value; upper case first.

@@ -271,10 +271,10 @@ SELECT check_fed('SELECT id, row_number() OVER (PARTITION BY t ORDER BY wide) FR
 	check_fed('SELECT DISTINCT ON (g, k) id FROM n ORDER BY g, k DESC, wide') AS junk,
 	check_fed('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY k ORDER BY wide DESC) AS r FROM n) s WHERE r <= 2') AS first_of_each;
 -- Where the planner keeps no sort of all rows, as workers that group a part of them cost less; UNION, whose duplicates it would hash as well.
-SELECT check_fed('SELECT t, g, count(*), sum(id) FROM n GROUP BY t, g') AS grouped_in_part,
+SELECT check_fed('SELECT t, g, count(*), sum(id) FROM n GROUP BY t, g ORDER BY t, g') AS grouped_in_part,
 	check_fed('SELECT t, g, max(id) FROM n GROUP BY t, g HAVING count(*) > 1 ORDER BY t DESC') AS having,
-	check_fed('SELECT t, k FROM n GROUP BY t, k') AS groups_alone,
-	check_fed('SELECT DISTINCT t, k FROM n') AS "distinct",
+	check_fed('SELECT t, k FROM n GROUP BY t, k ORDER BY t, k') AS groups_alone,
+	check_fed('SELECT DISTINCT t, k FROM n ORDER BY t, k') AS "distinct",
 	check_fed('SELECT k, t FROM n UNION SELECT wide, t FROM n') AS "union",
 	check_rows('(SELECT k, t, g FROM n UNION SELECT k, t, 1 FROM m UNION SELECT id, t, g FROM m) EXCEPT SELECT k, t, 1 FROM n ORDER BY t, k', all_taken => false) AS several;
 SET enable_hashagg = on;

@@ -98,7 +98,7 @@ RESET work_mem;
 
 -- In mode auto by the times that are expected.
 SET gpusort.min_rows = 0;
-SELECT check_workers(query, 'auto') AS auto FROM queries WHERE name = 'below a join of groups';
+SELECT check_workers(query, 'auto') AS auto FROM queries WHERE name = 'no rows';
 RESET gpusort.min_rows;
 -- Groups that workers form in part, where it costs something to pass rows; of a table and of an Append's children.
 RESET parallel_tuple_cost;

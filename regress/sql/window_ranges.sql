@@ -23,24 +23,6 @@ SET min_parallel_table_scan_size = 0;
 SET min_parallel_index_scan_size = 0;
 SET gpusort.backend = cpu;
 
--- Runs a query with gpusort off, and in a mode, and compares the rows, in any order.  CREATE TABLE AS is executed in parallel.
-CREATE FUNCTION check_ranges(query text, mode text DEFAULT 'force') RETURNS text
-LANGUAGE plpgsql SET gpusort.mode = off SET client_min_messages = warning AS $$
-DECLARE
-	ranges int := nodes(query, 'GpuSortRanges');
-	result text;
-BEGIN
-	DROP TABLE IF EXISTS rows_off, rows_forced;
-	EXECUTE 'CREATE TEMP TABLE rows_off AS ' || query;
-	PERFORM set_config('gpusort.mode', mode, true);
-	ranges := nodes(query, 'Parallel Custom Scan (GpuSortRanges)') + 1000 * ranges;
-	EXECUTE 'CREATE TEMP TABLE rows_forced AS ' || query;
-	PERFORM set_config('gpusort.mode', 'off', true);
-	SELECT compare_rows(array_agg(r::text), (SELECT array_agg(f::text) FROM rows_forced f)) INTO result FROM rows_off r;
-	RETURN concat_ws(', ', result, CASE WHEN ranges = 0 THEN 'no ranges' WHEN ranges > 1 THEN ranges || ' nodes' END);
-END $$;
--- One row that says which rows a query returns, in a plan of several processes.
-CREATE FUNCTION digest(query text) RETURNS text LANGUAGE sql AS $$ SELECT format('SELECT count(*), sum(hashtext(s::text)::bigint) FROM (%s) s', query) $$;
 -- A check that cannot fail is no check.
 SELECT check_ranges(digest('SELECT id, current_setting(''gpusort.mode'') AS m, lag(k) OVER (PARTITION BY g ORDER BY id) FROM r')) <> 'ok: 1 rows' AS other_rows, check_ranges('SELECT count(*) FROM r') AS no_window;
 
@@ -305,7 +287,7 @@ SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id
 SELECT check_ranges(query) AS next FROM queries WHERE name = 'aggregate';
 RESET gpusort.mode;
 
-DROP FUNCTION check_ranges, digest, leaders, everyones, changing, slow, ranges_explained;
+DROP FUNCTION leaders, everyones, changing, slow, ranges_explained;
 DROP AGGREGATE sum_unsafe(int), sum_restricted(int), sum_safe(int);
 DROP FUNCTION add_unsafe;
 DROP VIEW input;

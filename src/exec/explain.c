@@ -318,30 +318,33 @@ explain_own_sorts(const GpuSortState *state, ExplainState *es)
  * Will keys that guess at the order have codes in the place of all values that they guess, within the groups?
  */
 static bool
-has_codes_within(const GpuSortState *state, const GroupsWanted *wanted)
+has_codes_within(const Plan *plan, int ncolumns, const SortColumnSpec *columns, const GroupsWanted *wanted)
 {
-	uint32 coded = sort_plan_coded((const CustomScan *) state->css.ss.ps.plan);
+	uint32 coded = sort_plan_coded((const CustomScan *) plan);
 
 	if (coded != 0)
-		coded = sort_key_codable(sort_key_create(state->ncolumns, state->columns), coded);
+		coded = sort_key_codable(sort_key_create(ncolumns, columns), coded);
 	return coded != 0 && sort_key_codes_are_within(coded, wanted->columns);
 }
 
 /* The rows of each group that are wanted, as far as the plan tells. */
 static void
-explain_rows_of_group(const GpuSortState *state, List *context, ExplainState *es)
+explain_rows_of_group(const Plan *plan, const GroupAbove *above, List *context, ExplainState *es)
 {
-	const GroupsWanted *wanted = group_above_wanted(state->group_above);
+	const GroupsWanted *wanted = group_above_wanted(above);
 	FirstOfGroups first;
 	bool verified = false;
 	Declined why_not;
+	int ncolumns;
+	SortColumnSpec *columns;
 
 	if (wanted == NULL)
 		return;
-	for (int i = 0; i < state->ncolumns && !verified; i++)
-		(void) sort_key_supported_if_verified(&state->columns[i], &verified, &why_not);
+	columns = sort_plan_columns(plan, &ncolumns);
+	for (int i = 0; i < ncolumns && !verified; i++)
+		(void) sort_key_supported_if_verified(&columns[i], &verified, &why_not);
 	first = first_of_groups_in_plan(wanted);
-	if (!group_bound_is_possible(&first, verified && !has_codes_within(state, wanted)))
+	if (!group_bound_is_possible(&first, verified && !has_codes_within(plan, ncolumns, columns, wanted)))
 		return;
 	if (first_of_groups_is_known(wanted))
 		ExplainPropertyUInteger("Rows of Each Group", NULL, first.n, es);
@@ -364,7 +367,7 @@ explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 	if (es->analyze && state->device != NULL)
 		explain_own_sorts(state, es);
 	else
-		explain_rows_of_group(state, context, es);
+		explain_rows_of_group(plan, state->group_above, context, es);
 	if (es->analyze && state->worker_sorts != NULL)
 		explain_worker_sorts(state->worker_sorts, es);
 }
@@ -399,7 +402,9 @@ explain_ranges_node(CustomScanState *css, List *ancestors, ExplainState *es)
 	for (int i = 0; i < groups.n; i++)
 		groups.attnos[i] = state->columns[i].attno;
 	explain_columns("Group Key", &groups, plan->lefttree, context, es);
-	if (es->analyze && state->sorts != NULL && worker_sorts_get(state->sorts, 0, &stats, &verified))
+	if (!es->analyze)
+		explain_rows_of_group(plan, state->group_above, context, es);
+	else if (state->sorts != NULL && worker_sorts_get(state->sorts, 0, &stats, &verified))
 		explain_method(device_names[DEVICE_CPU], verified, &stats, es);
 }
 

@@ -40,21 +40,13 @@ gpusort_request_has_guesses(const GpuSortState *state)
 		   !(may_code(state, DEVICE_CUDA) && sort_key_codable(state->key, named) != 0);
 }
 
-/*
- * What is wanted of each group, and codes: the order within groups is known while the rows come if no column
- * behind the groups' has codes or guesses.
- */
+/* What is wanted of each group, or by the first column, and codes. */
 static void
 choose_codes(const GpuSortState *state, const SortDevice *device, SortRequest *request)
 {
-	const FirstOfGroups *first = &state->wanted.first;
 	uint32 coded = may_code(state, device->kind) ? sort_request_codable(request, &state->css) : 0;
-	bool within = coded != 0 && sort_key_codes_are_within(coded, first->columns);
 
-	if (group_bound_is_possible(first, state->key->verified && !within))
-		request->rows.first = *first;
-	if (request->rows.first.n == 0 || within)
-		request->rows.coded = coded;
+	sort_request_set_first(request, &state->wanted.first, coded);
 	if (state->key->verified && request->rows.first.n == 0 && value_bound_is_possible(request->rows.coded))
 		request->rows.wanted_by_value = state->wanted.rows;
 }
@@ -112,19 +104,13 @@ static void
 describe_expected(const GpuSortState *state, SortRequest *request)
 {
 	Plan *plan = state->css.ss.ps.plan;
-	SortExpected expected = sort_plan_expected((CustomScan *) plan);
 
 	request->expected.rows = request->expected.kept = plan->plan_rows;
-	if (request->rows.first.n > 0 && first_of_groups_is_known(group_above_wanted(state->group_above)))
-	{
-		request->expected.kept = Min(request->expected.rows, expected.kept);
-		request->expected.few_dropped = expected.kept_of == request->rows.first.n &&
-										group_rows_drop_few(request->expected.rows, request->expected.kept);
-	}
+	sort_request_expect_first(request, &state->css, state->group_above);
 	request->expected.row_bytes = outerPlan(plan)->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected.key_bytes =
 		request->rows.coded != 0 ? coded_key_bytes(state->key, request->rows.coded) : state->key_width;
-	request->expected.cpu_ms = expected.cpu_ms;
+	request->expected.cpu_ms = sort_plan_expected((CustomScan *) plan).cpu_ms;
 }
 
 /* The device wants parts, which it splits by a sample of the keys, if the keys' statistics say one. */

@@ -20,6 +20,8 @@
 #include "exec/group_above.h"
 #include "exec/limit_above.h"
 #include "exec/node_gpusort.h"
+#include "exec/node_ranges.h"
+#include "exec/ranges_state.h"
 #include "plan/sort_plan.h"
 
 static ExecutorStart_hook_type prev_executor_start_hook;
@@ -123,6 +125,9 @@ tell_sorts(PlanState *node, void *arg)
 		((GpuSortState *) node)->limit = may_bound(limit, node, arg) ? limit : NULL;
 		((GpuSortState *) node)->group_above = group_above_find(((const LimitAbove *) arg)->parent, node);
 	}
+	else if (node_is_ranges(node))
+		((GpuSortRangesState *) node)->group_above =
+			group_above_find(((const LimitAbove *) arg)->parent, node);
 	(void) planstate_tree_walker(node, tell_sorts, &here);
 	explained_plan_set(node, ((const LimitAbove *) arg)->parent);
 	return false;
@@ -130,18 +135,24 @@ tell_sorts(PlanState *node, void *arg)
 
 /* ---------------------------------------------------------------- the hook */
 
+static uint64
+count_made(void)
+{
+	return node_gpusort_count_made() + node_ranges_count_made();
+}
+
 static void
 gpusort_executor_start(QueryDesc *query, int eflags)
 {
 	LimitAbove nothing = {NULL, NULL};
-	uint64 before = node_gpusort_count_made();
+	uint64 before = count_made();
 
 	if (prev_executor_start_hook != NULL)
 		prev_executor_start_hook(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
 	/* here, or in a query that was started meanwhile */
-	if (node_gpusort_count_made() != before && query->planstate != NULL)
+	if (count_made() != before && query->planstate != NULL)
 		(void) tell_sorts(query->planstate, &nothing);
 }
 

@@ -49,6 +49,9 @@
 
 static const CustomExecMethods ranges_exec_methods;
 
+/* How many nodes this process has made. */
+static uint64 nmade;
+
 /* ---------------------------------------------------------------- beginning */
 
 static Node *
@@ -56,6 +59,7 @@ create_ranges_state(CustomScan *plan)
 {
 	GpuSortRangesState *state = palloc0(sizeof(GpuSortRangesState));
 
+	nmade++;
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &ranges_exec_methods;
 	custom_scan_set_slot_ops(&state->css, &TTSOpsMinimalTuple);
@@ -127,13 +131,16 @@ static void
 make_request(GpuSortRangesState *state, int nworkers, SortRequest *request)
 {
 	double rows = state->css.ss.ps.plan->plan_rows;
+	RowsWanted wanted = {.rows = 0};
 
 	sort_request_init(request, &state->css, state->key, 1 + nworkers);
 	request->rows.complete = rows_are_complete(state);
 	request->rows.fed_once = true;
-	request->rows.coded = sort_request_codable(request, &state->css);
 	request->processes.share = request->processes.read_jointly = nworkers > 0;
 	request->expected.rows = request->expected.kept = rows * request->processes.n;
+	group_above_evaluate(state->group_above, &state->css.ss.ps, &wanted);
+	sort_request_set_first(request, &wanted.first, sort_request_codable(request, &state->css));
+	sort_request_expect_first(request, &state->css, state->group_above);
 	sort_request_set_filters_aside(request);
 }
 
@@ -502,6 +509,18 @@ static const CustomExecMethods ranges_exec_methods = {
 	.ShutdownCustomScan = shutdown_ranges,
 	.ExplainCustomScan = explain_ranges_node,
 };
+
+bool
+node_is_ranges(const PlanState *node)
+{
+	return IsA(node, CustomScanState) && ((const CustomScanState *) node)->methods == &ranges_exec_methods;
+}
+
+uint64
+node_ranges_count_made(void)
+{
+	return nmade;
+}
 
 const CustomScanMethods gpusort_ranges_scan_methods = {
 	.CustomName = GPUSORT_RANGES_NODE_NAME,

@@ -11,4 +11,10 @@
 
 extern const CustomScanMethods gpusort_ranges_scan_methods;
 
+/* Is it the state of such a node? */
+extern bool node_is_ranges(const PlanState *state);
+
+/* Returns the number of such nodes that this process has made. */
+extern uint64 node_ranges_count_made(void);
+
 #endif /* GPUSORT_EXEC_NODE_RANGES_H */

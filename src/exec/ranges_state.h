@@ -10,6 +10,7 @@
 #include "nodes/execnodes.h"
 
 #include "device/sorter.h"
+#include "exec/group_above.h"
 #include "exec/row_group.h"
 #include "exec/team.h"
 #include "exec/worker_sorts.h"
@@ -51,6 +52,7 @@ typedef struct GpuSortRangesState
 	SortColumnSpec *columns;
 	Bitmapset *unused; /* columns of the input that no node reads later */
 	RowGroup *group;
+	GroupAbove *group_above;  /* what the node above wants of each group; NULL: all rows */
 	MemoryContext memory;	  /* of one sort */
 	SortKey *key;			  /* NULL until the sort begins */
 	Sorter *sorter;			  /* NULL: the sort has not begun, or this process has no part in it */

@@ -42,3 +42,26 @@ sort_request_codable(const SortRequest *request, const CustomScanState *node)
 		return 0;
 	return sort_key_codable(request->key, sort_plan_coded((const CustomScan *) node->ss.ps.plan));
 }
+
+void
+sort_request_set_first(SortRequest *request, const FirstOfGroups *first, uint32 coded)
+{
+	bool within = coded != 0 && sort_key_codes_are_within(coded, first->columns);
+
+	if (group_bound_is_possible(first, request->key->verified && !within))
+		request->rows.first = *first;
+	if (request->rows.first.n == 0 || within)
+		request->rows.coded = coded;
+}
+
+void
+sort_request_expect_first(SortRequest *request, const CustomScanState *node, const GroupAbove *above)
+{
+	SortExpected expected = sort_plan_expected((const CustomScan *) node->ss.ps.plan);
+
+	if (request->rows.first.n == 0 || !first_of_groups_is_known(group_above_wanted(above)))
+		return;
+	request->expected.kept = Min(request->expected.rows, expected.kept);
+	request->expected.few_dropped = expected.kept_of == request->rows.first.n &&
+									group_rows_drop_few(request->expected.rows, request->expected.kept);
+}

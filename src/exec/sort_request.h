@@ -10,6 +10,7 @@
 #include "nodes/execnodes.h"
 
 #include "device/sorter.h"
+#include "exec/group_above.h"
 #include "key/types.h"
 
 /*
@@ -31,5 +32,15 @@ extern bool sort_request_rows_are_complete(const SortDevice *device, int ncolumn
  * little memory, or if a LIMIT compares the order of keys while the rows come.
  */
 extern uint32 sort_request_codable(const SortRequest *request, const CustomScanState *node);
+
+/*
+ * Sets what is wanted of each group, if keys say it while the rows come, and the columns that get codes, of
+ * those that can: the order within groups is known then if no column behind the groups' has codes or guesses.
+ */
+extern void sort_request_set_first(SortRequest *request, const FirstOfGroups *first, uint32 coded);
+
+/* After that, sets how many rows are expected to be kept, as the node's plan says. */
+extern void sort_request_expect_first(SortRequest *request, const CustomScanState *node,
+									  const GroupAbove *above);
 
 #endif /* GPUSORT_EXEC_SORT_REQUEST_H */

@@ -30,6 +30,7 @@
 #include "plan/forecast.h"
 #include "plan/gpusort_path.h"
 #include "plan/own_scan.h"
+#include "plan/path_chain.h"
 #include "plan/plan_walk.h"
 #include "plan/predict.h"
 #include "plan/predict_gpusort.h"
@@ -355,8 +356,8 @@ note_candidate(const SortToOffer *sort, const Candidate *candidate, const CostYa
 }
 
 /* EXPLAIN should not show a Gather that is dearer than what reads it. */
-void
-gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total)
+static void
+set_costs(CustomPath *path, Cost startup, Cost total)
 {
 	Path *input = linitial_node(SortPath, path->custom_paths)->subpath;
 
@@ -367,6 +368,31 @@ gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total)
 		input->total_cost = Min(input->total_cost, startup);
 		input->startup_cost = Min(input->startup_cost, input->total_cost);
 	}
+}
+
+/* What is above the input's cost, multiplied by the factor. */
+static Cost
+scaled_above(Cost cost, Cost input, double factor)
+{
+	return cost > input ? input + factor * (cost - input) : cost;
+}
+
+void
+gpusort_path_set_chain_cost(Path *top, Path *gpusort, Cost input, Cost total)
+{
+	double factor;
+
+	/* over an input that workers share it may cost less than the input of one process */
+	if (top->total_cost <= input + 1)
+		input = 0;
+	factor = (total - input) / Max(1, top->total_cost - input);
+	for (Path *path = top; path != gpusort; path = path_input(path))
+	{
+		path->startup_cost = scaled_above(path->startup_cost, input, factor);
+		path->total_cost = scaled_above(path->total_cost, input, factor);
+	}
+	set_costs((CustomPath *) gpusort, Min(scaled_above(gpusort->startup_cost, input, factor), total),
+			  Min(total, scaled_above(gpusort->total_cost, input, factor)));
 }
 
 /* What the input costs, with the start of workers who share it. */
@@ -411,7 +437,7 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 	else
 		cost_set_in_plan(yardstick, time_without_launch(candidate), input_cost(candidate),
 						 serial_sort(sort, yardstick), &path->path);
-	gpusort_path_set_costs(path, path->path.startup_cost, path->path.total_cost);
+	set_costs(path, path->path.startup_cost, path->path.total_cost);
 	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
 	return path;
 }
@@ -456,6 +482,7 @@ gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expec
 		*expected =
 			(SortExpectation){.shape = candidate.shape,
 							  .ms = candidate.time.all,
+							  .part = 1,
 							  .input_ms = cost_input_ms(&yardstick, &shape, sort->input),
 							  .rival_ms = sort_time_total(&yardstick.rival_shape, yardstick.time.sort),
 							  .is_faster = is_faster};
@@ -473,8 +500,23 @@ part_of_process(const Path *partial)
 	return 1 / (partial->parallel_workers + leader);
 }
 
+/* PostgreSQL counts no processors, but processes that have none wait for the others. */
+static SortExpectation
+expect_ranges(const SortToOffer *sort, const CostYardstick *yardstick, const Candidate *candidate)
+{
+	const PathTime *time = &candidate->time;
+	double part = Max(part_of_process(sort->partial), 1 / running_processes(&candidate->shape));
+
+	return (SortExpectation){.shape = candidate->shape,
+							 .ms = time->first + (time->all - time->first) * part,
+							 .part = part,
+							 .input_ms = cost_input_ms(yardstick, &yardstick->shape, sort->input),
+							 .rival_ms = sort_time_total(&yardstick->rival_shape, yardstick->time.sort),
+							 .is_faster = cost_is_lower(yardstick, time)};
+}
+
 Path *
-gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, int group_columns)
+gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, int group_columns, SortExpectation *expected)
 {
 	SortShape shape;
 	CostYardstick yardstick;
@@ -489,6 +531,8 @@ gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, int group_colum
 	consider_candidate(sort, &yardstick, sort->partial, DEVICE_CPU, &candidate);
 	if (candidate.input == NULL)
 		return NULL;
+	if (expected != NULL)
+		*expected = expect_ranges(sort, &yardstick, &candidate);
 	ranges = (GpuSortPath *) create_path(sort, &candidate, &yardstick);
 	path = &ranges->path.path;
 	ranges->group_columns = group_columns;

@@ -35,6 +35,7 @@ typedef struct SortExpectation
 {
 	SortShape shape;
 	double ms;		 /* milliseconds until all rows are returned, with the input */
+	double part;	 /* the part of the rows that each process returns: 1, or less in ranges */
 	double input_ms; /* milliseconds of the input by itself, in one process */
 	double rival_ms; /* milliseconds of the rival's sort by itself */
 	bool is_faster;	 /* is it faster than the rival? */
@@ -56,11 +57,16 @@ extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, Sor
 /*
  * Returns a GpuSortRanges over sort->partial, a partial path with the rows and costs of one process.  Rows
  * that are equal in the first group_columns sort columns come out of one process.  NULL: it is impossible, or
- * would write clearly more temporary files without being much faster.
+ * would write clearly more temporary files without being much faster.  Fills `expected`, if it is not NULL
+ * and the path is possible.
  */
-extern Path *gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, int group_columns);
+extern Path *gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, int group_columns,
+								 SortExpectation *expected);
 
-/* Changes the path's costs. */
-extern void gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total);
+/*
+ * Changes the cost of the chain of paths above a GpuSort or GpuSortRanges to this total, and those within the
+ * chain in proportion.  input: the cost below the sort, which is not changed.
+ */
+extern void gpusort_path_set_chain_cost(Path *top, Path *gpusort, Cost input, Cost total);
 
 #endif /* GPUSORT_PLAN_GPUSORT_PATH_H */

@@ -113,7 +113,7 @@ static Cost
 cost_of_sorting(const AggPath *hashed, const SortExpectation *sort, const GroupShape *groups, double hashing)
 {
 	Cost input = hashed->subpath->total_cost;
-	double ms = (sort->ms + predict_ordered_groups(groups)) / HASH_SHARE - sort->input_ms;
+	double ms = (sort->ms + predict_ordered_groups(groups) * sort->part) / HASH_SHARE - sort->input_ms;
 
 	return input + (hashed->path.total_cost - input) * Max(LEAST_SHARE, ms / hashing);
 }

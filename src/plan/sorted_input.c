@@ -27,7 +27,8 @@
 #include "plan/likely_rows.h"
 #include "plan/own_scan.h"
 #include "plan/path_chain.h"
-#include "plan/ranges_path.h"
+#include "plan/ranges_groups.h"
+#include "plan/ranges_windows.h"
 #include "plan/rival.h"
 #include "plan/sorted_aggregates.h"
 #include "plan/sorted_groups.h"
@@ -148,32 +149,6 @@ copy_chain(Path *path, const Path *sort, Path *gpusort)
 	return copy;
 }
 
-/* What is above the input's cost, multiplied by the factor. */
-static Cost
-scaled_above(Cost cost, Cost input, double factor)
-{
-	return cost > input ? input + factor * (cost - input) : cost;
-}
-
-/* Changes the costs of such a copy to this total, those of what is in it in proportion. */
-static void
-set_chain_cost(Path *top, CustomPath *gpusort, Cost input, Cost total)
-{
-	double factor;
-
-	/* over an input that workers share it may cost less than the input of one process */
-	if (top->total_cost <= input + 1)
-		input = 0;
-	factor = (total - input) / Max(1, top->total_cost - input);
-	for (Path *path = top; path != &gpusort->path; path = path_input(path))
-	{
-		path->startup_cost = scaled_above(path->startup_cost, input, factor);
-		path->total_cost = scaled_above(path->total_cost, input, factor);
-	}
-	gpusort_path_set_costs(gpusort, Min(scaled_above(gpusort->path.startup_cost, input, factor), total),
-						   Min(total, scaled_above(gpusort->path.total_cost, input, factor)));
-}
-
 /* ---------------------------------------------------------------- offering */
 
 /* What PostgreSQL would do: this path of rel, which it may not have kept, or a cheaper one. */
@@ -255,6 +230,7 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	Path *path;
 	Path *cheapest;
 	Cost cost;
+	bool is_faster = true;
 
 	rival_describe(input_rel, chain->sort, &rival);
 	cheapest = cheapest_path(sort->rel, chain->top);
@@ -274,18 +250,19 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	}
 	if (sort->hashed != NULL)
 	{
-		if (!hashed_groups_cost(sort->root, sort->hashed, &expected, path, &cost))
-			return;
+		is_faster = hashed_groups_cost(sort->root, sort->hashed, &expected, path, &cost);
 		/* where PostgreSQL would sort all the same, for the order of the groups, this sort takes less */
 		if (expected.is_faster && gpusort_mode != GPUSORT_MODE_FORCE)
 			cost = Min(cost, WORTH_SHARE * chain->top->total_cost);
-		set_chain_cost(path, gpusort, sort->hashed->subpath->total_cost, cost);
+		gpusort_path_set_chain_cost(path, &gpusort->path, sort->hashed->subpath->total_cost, cost);
 	}
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
 		remove_sorting_paths(input_rel, sort->rel);
-	/* add_path may free the path that the new one is better than */
-	ranges_offer(sort, &rival, chain->top, chain->sort);
-	add_path(sort->rel, path);
+	/* add_path may free the paths that the new one is better than */
+	ranges_offer_windows(sort, &rival, chain->top, chain->sort);
+	ranges_offer_groups(sort, &rival, chain->top, chain->sort);
+	if (is_faster)
+		add_path(sort->rel, path);
 }
 
 /* The cheapest of the planner's own, or if there is none, one that is made anew. */
@@ -399,8 +376,8 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 			return false;
 	}
 	else
-		set_chain_cost(path, gpusort, sort->input->total_cost,
-					   Min(path->total_cost, WORTH_SHARE * cheapest->total_cost));
+		gpusort_path_set_chain_cost(path, &gpusort->path, sort->input->total_cost,
+									Min(path->total_cost, WORTH_SHARE * cheapest->total_cost));
 	add_path(sort->rel, path);
 	return true;
 }

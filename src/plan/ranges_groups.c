@@ -1,0 +1,150 @@
+/*
+ * plan/ranges_groups.c
+ *		Groups that each process of a parallel plan forms of ranges of one sort.
+ *
+ * PostgreSQL's workers form parts of groups, which one process puts together.  That saves nothing where most
+ * rows have a group of their own.  A process that reads ranges of a GpuSortRanges has whole groups, and no
+ * other process has rows of these.  So a grouping or a DISTINCT above such a node is a partial path of its
+ * rel, with all that PostgreSQL does with those: a query around a sub-select joins or aggregates the groups
+ * in all processes.  PostgreSQL puts no Gather above the groups of a query themselves, so that is done here.
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "base/guc.h"
+#include "base/pg_compat.h"
+#include "plan/cost.h"
+#include "plan/hashed_groups.h"
+#include "plan/path_chain.h"
+#include "plan/predict.h"
+#include "plan/ranges_groups.h"
+#include "plan/ranges_path.h"
+
+/* How many of the sort's first columns tell the groups that the path forms; 0: it forms no whole groups. */
+static int
+columns_of_groups(const PlannerInfo *root, const Path *path)
+{
+	const AggPath *agg = (const AggPath *) path;
+
+	switch (nodeTag(path))
+	{
+		case T_AggPath:
+			if (agg->aggstrategy != AGG_SORTED || agg->aggsplit != AGGSPLIT_SIMPLE)
+				return 0;
+			return list_length(groupby_pathkeys(root));
+		case T_GroupPath:
+			return list_length(groupby_pathkeys(root));
+		case T_UpperUniquePath:
+			return ((const UpperUniquePath *) path)->numkeys;
+		default:
+			return 0;
+	}
+}
+
+/* Does the path want one row of each group, whichever it is? */
+static bool
+wants_one_row(const Path *path)
+{
+	return IsA(path, GroupPath) || IsA(path, UpperUniquePath);
+}
+
+/* Does only one node form groups, right above the sort, and may workers do it? */
+static bool
+may_be_offered(const SortToOffer *sort, Path *top, const Path *below)
+{
+	const Path *input = path_input(top);
+
+	while (input != below && IsA(input, ProjectionPath))
+		input = path_input(unconstify(Path *, input));
+	return input == below && !IS_OTHER_REL(sort->rel) && sort->rel->consider_parallel &&
+		   sort->root->glob->parallelModeOK && sort->partial != NULL &&
+		   gpusort_backend != GPUSORT_BACKEND_CUDA;
+}
+
+static bool
+has_groups_enough(const SortToOffer *sort, const Path *top)
+{
+	return gpusort_mode == GPUSORT_MODE_FORCE ||
+		   top->rows >= (double) GROUPS_PER_PROCESS * (sort->partial->parallel_workers + 1);
+}
+
+/* Milliseconds that it takes to pass the groups through a Gather, whose launch the sort's time has. */
+static double
+passing_ms(const SortExpectation *expected, const Path *gather)
+{
+	SortShape groups = expected->shape;
+
+	groups.rows = gather->rows;
+	groups.width = gather->pathtarget->width;
+	return predict_gather(&groups) - predict_launch(&groups);
+}
+
+static Path *
+gather_groups(const SortToOffer *sort, Path *partial, double rows)
+{
+	return (Path *) create_gather_path(sort->root, sort->rel, partial, partial->pathtarget, NULL, &rows);
+}
+
+/*
+ * Sets the costs of the chain over the ranges, and of the Gather above it, as their times compare with
+ * hashing.  False: they take longer.  Fills whether the Gather takes less, too.
+ */
+static bool
+compare_with_hashing(const SortToOffer *sort, const SortExpectation *expected, Path *ranges, Path *partial,
+					 Path *gather, bool *gather_is_faster)
+{
+	SortExpectation passed = *expected;
+	Cost cost;
+
+	passed.ms += passing_ms(expected, gather);
+	*gather_is_faster = hashed_groups_cost(sort->root, sort->hashed, &passed, gather, &gather->total_cost);
+	if (!hashed_groups_cost(sort->root, sort->hashed, expected, partial, &cost))
+		return false;
+	gpusort_path_set_chain_cost(partial, ranges, sort->input->total_cost, cost);
+	gather->startup_cost = Min(partial->startup_cost + parallel_setup_cost, gather->total_cost);
+	return true;
+}
+
+/* A partial path is taken to be of use to all that may stand above it. */
+static bool
+costs_less(const Path *partial, const RelOptInfo *rel)
+{
+	const Path *cheapest = rival_cheapest(rel, 1, false);
+
+	return cheapest == NULL || partial->total_cost < cheapest->total_cost;
+}
+
+void
+ranges_offer_groups(const SortToOffer *sort, const Rival *rival, Path *top, const Path *below)
+{
+	SortToOffer wanted = *sort;
+	int ncolumns = Min(columns_of_groups(sort->root, top), list_length(below->pathkeys));
+	SortExpectation expected;
+	Path *ranges;
+	Path *partial;
+	Path *gather;
+	bool is_faster = true;
+
+	if (ncolumns == 0 || !may_be_offered(sort, top, below) || !has_groups_enough(sort, top))
+		return;
+	wanted.group_columns = wants_one_row(top) ? ncolumns : 0;
+	ranges = gpusort_path_ranges(&wanted, rival, ncolumns, &expected);
+	if (ranges == NULL)
+		return;
+	partial = ranges_chain(sort->root, top, below, ranges, ranges->rows / sort->rows);
+	if (sort->hashed == NULL)
+		cost_add_doubt(partial, sort->partial->total_cost);
+	gather = gather_groups(sort, partial, top->rows);
+	if (sort->hashed != NULL && !compare_with_hashing(sort, &expected, ranges, partial, gather, &is_faster))
+		return;
+	if (!costs_less(partial, sort->rel))
+		return;
+	/* add_path may free the paths that the new one is better than */
+	add_partial_path(sort->rel, partial);
+	if (is_faster)
+		add_path(sort->rel, gather);
+}
