@@ -75,8 +75,8 @@ parallel_settings() {
 # Extended regular expressions that the plan of a sort must match.
 plan_of_serial='^ *(->  )?Sort$'
 plan_of_parallel='Gather Merge'
-plan_of_gpusort='Custom Scan \(GpuSort\)'
-plan_of_parallel_feed='Parallel Custom Scan \(GpuSortFeed\)'
+plan_of_gpusort='Custom Scan \(GpuSort(Ranges)?\)'
+plan_of_parallel_feed='Parallel Custom Scan \(GpuSort(Feed|Ranges)\)'
 
 # Does the plan of a query match the expression?  If not, says so with the plan, on stderr.
 plan_matches() {

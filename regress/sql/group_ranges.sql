@@ -3,18 +3,7 @@
 --
 CREATE SCHEMA group_ranges;
 SET search_path = group_ranges, public;
-SET client_min_messages = warning;
-DO $$ BEGIN CREATE COLLATION english (provider = libc, locale = 'en_US.UTF-8'); EXCEPTION WHEN OTHERS THEN CREATE COLLATION english (provider = icu, locale = 'en-US'); END $$;
-RESET client_min_messages;
-CREATE TABLE r AS SELECT i AS id, (noise(i) & 1023)::int AS g, (noise(i, 1) & 7)::int AS few, (noise(i, 2) >> 16)::bigint AS k, CASE WHEN i % 9 > 0 THEN (noise(i, 4) & 511)::int END AS n,
-	repeat(chr(97 + (i % 2)), 9) || (noise(i, 3) & 511) AS t, upper(left(md5((noise(i, 5) & 255)::text), (i % 3) * 9)) || 'x' || (noise(i, 5) & 255) AS folded,
-	(ARRAY['NaN', '-0', '0', '1.5', '-Infinity', 'Infinity', '1e-300', '-1e-300'])[(noise(i, 6) & 7) + 1]::float8 AS f,
-	((noise(i, 7) & 255)::text || (ARRAY['', '.0', '.00', '.5', '.50'])[i % 5 + 1])::numeric AS scaled, 1 AS one, repeat('z', (i % 50)) AS filler
-FROM generate_series(1, 20000) AS i;
-ALTER TABLE r SET (parallel_workers = 3);
--- Two thirds of the rows are one group, in the middle.
-CREATE TABLE uneven AS SELECT i AS id, CASE WHEN i % 3 = 0 THEN (noise(i) & 31)::int - 16 ELSE 0 END AS g, noise(i, 1) AS k, repeat('z', (i % 50)) AS filler FROM generate_series(1, 20000) AS i;
-ALTER TABLE uneven SET (parallel_workers = 3);
+SELECT make_range_tables();
 VACUUM ANALYZE r, uneven;
 
 SET max_parallel_workers_per_gather = 3;
@@ -82,13 +71,6 @@ INSERT INTO queries VALUES
 	('two sorts', 'SELECT count(*), sum(a.b - o.b) FROM (SELECT g, sum(k) AS b FROM r GROUP BY g) a JOIN (SELECT n, sum(k) AS b FROM r GROUP BY n) o ON g = n'),
 	('UNION ALL', digest('SELECT g, sum(k) AS b FROM r GROUP BY g UNION ALL SELECT g, sum(k) FROM uneven GROUP BY g'));
 -- Who reads rows waits here and there, so that several processes take part.
-CREATE FUNCTION waits() RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1 AS $$
-BEGIN
-	IF current_setting('gpusort.mode') <> 'off' THEN
-		PERFORM pg_sleep(0.004);
-	END IF;
-	RETURN true;
-END $$;
 CREATE VIEW input AS SELECT * FROM r WHERE id % 2000 <> 1 OR waits();
 UPDATE queries SET query = regexp_replace(query, 'FROM r\M', 'FROM input', 'g');
 SELECT name, check_ranges(query) FROM queries;
@@ -164,6 +146,11 @@ SELECT check_ranges(digest('SELECT k, count(*) FROM many GROUP BY k'), 'auto') A
 SET enable_hashagg = on;
 SELECT check_ranges(digest('SELECT k, count(*) FROM many GROUP BY k'), 'auto') AS beside_hashing, check_ranges(digest('SELECT k % 100, max(k) FROM many GROUP BY 1'), 'auto') AS few_beside_hashing;
 
+-- gpusort_check names it.
+SET gpusort.mode = auto;
+SELECT sort_key, taken, reason, how ~ 'each process returns whole groups \(GpuSortRanges\)' AS how FROM gpusort_check('SELECT k, count(*) FROM many GROUP BY k');
+RESET gpusort.mode;
+
 -- What EXPLAIN ANALYZE says of rows that are dropped.
 CREATE FUNCTION explained(query text) RETURNS jsonb LANGUAGE plpgsql SET gpusort.mode = force AS $$
 DECLARE
@@ -188,7 +175,6 @@ DROP FUNCTION leaders, explained;
 DROP AGGREGATE sum_restricted(int), sum_safe(int);
 DROP FUNCTION add_unsafe;
 DROP VIEW input;
-DROP FUNCTION waits;
 DROP TABLE r, uneven, many, queries;
 DROP COLLATION english;
 DROP SCHEMA group_ranges;

@@ -285,6 +285,32 @@ BEGIN
 END $$;
 -- One row that says which rows a query returns, in a plan of several processes.
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE sql AS $$ SELECT format('SELECT count(*), sum(hashtext(s::text)::bigint) FROM (%s) s', query) $$;
+-- The tables of the tests of ranges, and a collation of the C library, or of ICU where there is none.
+CREATE FUNCTION make_range_tables() RETURNS void LANGUAGE plpgsql SET client_min_messages = warning AS $$
+BEGIN
+	BEGIN
+		CREATE COLLATION english (provider = libc, locale = 'en_US.UTF-8');
+	EXCEPTION WHEN OTHERS THEN
+		CREATE COLLATION english (provider = icu, locale = 'en-US');
+	END;
+	CREATE TABLE r AS SELECT i AS id, (noise(i) & 1023)::int AS g, (noise(i, 1) & 7)::int AS few, (noise(i, 2) >> 16)::bigint AS k, CASE WHEN i % 9 > 0 THEN (noise(i, 4) & 511)::int END AS n,
+		repeat(chr(97 + (i % 2)), 9) || (noise(i, 3) & 511) AS t, upper(left(md5((noise(i, 5) & 255)::text), (i % 3) * 9)) || 'x' || (noise(i, 5) & 255) AS folded,
+		(ARRAY['NaN', '-0', '0', '1.5', '-Infinity', 'Infinity', '1e-300', '-1e-300'])[(noise(i, 6) & 7) + 1]::float8 AS f,
+		((noise(i, 7) & 255)::text || (ARRAY['', '.0', '.00', '.5', '.50'])[i % 5 + 1])::numeric AS scaled, 1 AS one, repeat('z', (i % 50)) AS filler
+	FROM generate_series(1, 20000) AS i;
+	ALTER TABLE r SET (parallel_workers = 3);
+	-- Two thirds of the rows are one group, in the middle.
+	CREATE TABLE uneven AS SELECT i AS id, CASE WHEN i % 3 = 0 THEN (noise(i) & 31)::int - 16 ELSE 0 END AS g, noise(i, 1) AS k, repeat('z', (i % 50)) AS filler FROM generate_series(1, 20000) AS i;
+	ALTER TABLE uneven SET (parallel_workers = 3);
+END $$;
+-- Waits, so that other processes do what this one would have done.
+CREATE FUNCTION waits() RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1 AS $$
+BEGIN
+	IF current_setting('gpusort.mode') <> 'off' THEN
+		PERFORM pg_sleep(0.004);
+	END IF;
+	RETURN true;
+END $$;
 -- Collations, and text in all of its orders.
 SET client_min_messages = warning;
 -- Upper and lower case are equal; so are letters with and without accents; digits sort by value; upper case first.

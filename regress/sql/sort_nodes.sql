@@ -265,7 +265,7 @@ END $$;
 SELECT check_fed('SELECT id, row_number() OVER (PARTITION BY t ORDER BY wide) FROM n') AS partitions,
 	check_fed('SELECT id, rank() OVER (ORDER BY k, id), count(*) OVER (PARTITION BY g, t) FROM n') AS two_windows,
 	check_fed('SELECT filler, sum(k) OVER (PARTITION BY id % 7 ORDER BY wide) FROM n WHERE g > 0') AS expressions,
-	check_fed('SELECT t, array_agg(id ORDER BY id) FROM n GROUP BY t') AS grouped,
+	check_fed('SELECT t, array_agg(id ORDER BY id) FROM n GROUP BY t ORDER BY t') AS grouped,
 	check_fed('SELECT g, count(DISTINCT k), rank() OVER (ORDER BY g) FROM n GROUP BY g') AS groups_in_windows,
 	check_fed('SELECT DISTINCT ON (k) k, id, t FROM n ORDER BY k, wide DESC') AS distinct_on,
 	check_fed('SELECT DISTINCT ON (g, k) id FROM n ORDER BY g, k DESC, wide') AS junk,

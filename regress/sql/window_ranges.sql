@@ -3,18 +3,7 @@
 --
 CREATE SCHEMA window_ranges;
 SET search_path = window_ranges, public;
-SET client_min_messages = warning;
-DO $$ BEGIN CREATE COLLATION english (provider = libc, locale = 'en_US.UTF-8'); EXCEPTION WHEN OTHERS THEN CREATE COLLATION english (provider = icu, locale = 'en-US'); END $$;
-RESET client_min_messages;
-CREATE TABLE r AS SELECT i AS id, (noise(i) & 1023)::int AS g, (noise(i, 1) & 7)::int AS few, (noise(i, 2) >> 16)::bigint AS k, CASE WHEN i % 9 > 0 THEN (noise(i, 4) & 511)::int END AS n,
-	repeat(chr(97 + (i % 2)), 9) || (noise(i, 3) & 511) AS t, upper(left(md5((noise(i, 5) & 255)::text), (i % 3) * 9)) || 'x' || (noise(i, 5) & 255) AS folded,
-	(ARRAY['NaN', '-0', '0', '1.5', '-Infinity', 'Infinity', '1e-300', '-1e-300'])[(noise(i, 6) & 7) + 1]::float8 AS f,
-	((noise(i, 7) & 255)::text || (ARRAY['', '.0', '.00', '.5', '.50'])[i % 5 + 1])::numeric AS scaled, 1 AS one, repeat('z', (i % 50)) AS filler
-FROM generate_series(1, 20000) AS i;
-ALTER TABLE r SET (parallel_workers = 3);
--- Two thirds of the rows are one partition, in the middle.
-CREATE TABLE uneven AS SELECT i AS id, CASE WHEN i % 3 = 0 THEN (noise(i) & 31)::int - 16 ELSE 0 END AS g, noise(i, 1) AS k, repeat('z', (i % 50)) AS filler FROM generate_series(1, 20000) AS i;
-ALTER TABLE uneven SET (parallel_workers = 3);
+SELECT make_range_tables();
 VACUUM ANALYZE r, uneven;
 
 SET max_parallel_workers_per_gather = 3;
@@ -70,13 +59,6 @@ INSERT INTO queries VALUES
 	('two sorts', 'SELECT count(*), sum(a.b - o.b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r) a JOIN (SELECT id, lead(k) OVER (PARTITION BY t COLLATE "C" ORDER BY id) AS b FROM r) o USING (id)'),
 	('UNION ALL', digest('SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r UNION ALL SELECT id, lead(k) OVER (PARTITION BY g ORDER BY id) FROM uneven'));
 -- Who reads rows waits here and there, so that several processes take part.
-CREATE FUNCTION waits() RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1 AS $$
-BEGIN
-	IF current_setting('gpusort.mode') <> 'off' THEN
-		PERFORM pg_sleep(0.004);
-	END IF;
-	RETURN true;
-END $$;
 CREATE VIEW input AS SELECT * FROM r WHERE id % 2000 <> 1 OR waits();
 UPDATE queries SET query = regexp_replace(query, 'FROM r\M', 'FROM input', 'g');
 SELECT name, check_ranges(query) FROM queries;
@@ -291,7 +273,6 @@ DROP FUNCTION leaders, everyones, changing, slow, ranges_explained;
 DROP AGGREGATE sum_unsafe(int), sum_restricted(int), sum_safe(int);
 DROP FUNCTION add_unsafe;
 DROP VIEW input;
-DROP FUNCTION waits;
 DROP TABLE r, uneven, queries;
 DROP COLLATION english;
 DROP SCHEMA window_ranges;

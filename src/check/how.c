@@ -181,7 +181,7 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 									   : psprintf("only the first %.0f rows of each group are kept",
 												  shape->rows_of_group));
 	if (sort_plan_is_ranges(sort))
-		remarks = lappend(remarks, "each process returns whole partitions (GpuSortRanges)");
+		remarks = lappend(remarks, "each process returns whole groups (GpuSortRanges)");
 	return remarks_on_windows(stmt, ancestors, remarks);
 }
 
