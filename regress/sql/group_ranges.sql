@@ -146,6 +146,8 @@ SELECT check_ranges(digest('SELECT k, count(*) FROM many GROUP BY k'), 'auto') A
 SET enable_hashagg = on;
 SELECT check_ranges(digest('SELECT k, count(*) FROM many GROUP BY k'), 'auto') AS beside_hashing, check_ranges(digest('SELECT k % 100, max(k) FROM many GROUP BY 1'), 'auto') AS few_beside_hashing;
 
+-- PostgreSQL takes what aggregates return to have few values, and would group those in part.
+SELECT check_ranges('SELECT count(*), sum(n) FROM (SELECT c, count(*) AS n FROM (SELECT k, min(few) + max(k) AS c FROM many GROUP BY k) s GROUP BY c) t', 'auto') AS by_results, nodes('SELECT c, count(*) FROM (SELECT k, min(few) + max(k) AS c FROM many GROUP BY k) s GROUP BY c', 'Partial') AS in_part;
 -- gpusort_check names it.
 SET gpusort.mode = auto;
 SELECT sort_key, taken, reason, how ~ 'each process returns whole groups \(GpuSortRanges\)' AS how FROM gpusort_check('SELECT k, count(*) FROM many GROUP BY k');

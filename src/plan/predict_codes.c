@@ -21,6 +21,14 @@
 #define CODES_TIMES_BYTES 8
 #define CODES_TIMES_FIRST_BYTES 32
 
+/*
+ * The same where several processes want the first rows of groups: rows with keys of fixed width are dropped
+ * and cut out sooner.  5 million rows, 25 of each value, three processes on two cores: 2084 and 1107 ms for
+ * the rows that come last, 1099 and 569 for the first (2026-11-30).  With 8 of each, and in one process, it
+ * gained nothing.
+ */
+#define CODES_TIMES_GROUPS 20
+
 /* Bytes of such strings in a key, at least: all shorter ones are compared at once. */
 #define CODES_BYTES_MIN 10
 
@@ -48,10 +56,12 @@ is_bytewise(const SortKeyShape *key)
 }
 
 static double
-times_to_code(const SortKeyShape *key)
+times_to_code(const SortShape *shape, const SortKeyShape *key)
 {
 	if (!is_bytewise(key))
 		return CODES_TIMES;
+	if (shape->rows_of_group > 0 && shape->processes > 1)
+		return CODES_TIMES_GROUPS;
 	return key->leading > 0 && key->leading * 2 < key->distinct ? CODES_TIMES_BYTES : CODES_TIMES_FIRST_BYTES;
 }
 
@@ -90,7 +100,7 @@ predict_coded_columns(const SortShape *shape, double *values)
 
 		if (!has_column(shape->codable, i))
 			continue;
-		if (key->distinct <= 0 || key->distinct * times_to_code(key) > shape->rows)
+		if (key->distinct <= 0 || key->distinct * times_to_code(shape, key) > shape->rows)
 			return 0;
 		ncoded++;
 		*values = Max(*values, key->distinct);

@@ -10,10 +10,13 @@
  */
 #include "postgres.h"
 
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
@@ -109,13 +112,65 @@ compare_with_hashing(const SortToOffer *sort, const SortExpectation *expected, P
 	return true;
 }
 
-/* A partial path is taken to be of use to all that may stand above it. */
+/*
+ * Does it cost clearly less than the others?  It may read another input, and hardly any difference is known.
+ */
 static bool
-costs_less(const Path *partial, const RelOptInfo *rel)
+costs_less(const Path *path, const RelOptInfo *rel)
 {
 	const Path *cheapest = rival_cheapest(rel, 1, false);
 
-	return cheapest == NULL || partial->total_cost < cheapest->total_cost;
+	return cheapest == NULL || path->total_cost < WORTH_SHARE * cheapest->total_cost;
+}
+
+/* Is this a column of a sub-select that is computed by its aggregates? */
+static bool
+is_result(const Query *query, const Var *column)
+{
+	const RangeTblEntry *rte = rt_fetch(column->varno, query->rtable);
+	const TargetEntry *output;
+
+	if (rte->rtekind != RTE_SUBQUERY || column->varlevelsup > 0 || column->varattno <= 0)
+		return false;
+	output = get_tle_by_resno(rte->subquery->targetList, column->varattno);
+	return output != NULL && contain_agg_clause((Node *) output->expr);
+}
+
+/*
+ * Does the query around this one form groups by what aggregates return?  PostgreSQL takes such columns to
+ * have few values, whatever they are.  Over a partial path it would therefore form the groups in part, and
+ * pass nearly all rows on, to be grouped once more.
+ */
+static bool
+groups_by_results(const PlannerInfo *outer)
+{
+	const Query *query = outer->parse;
+	List *clauses = list_concat_copy(query->groupClause, query->distinctClause);
+	List *keys;
+	List *columns;
+	ListCell *cell;
+
+	/* a sub-select within an expression is planned before the output is known */
+	if (outer->processed_tlist == NIL)
+		return false;
+	keys = get_sortgrouplist_exprs(clauses, outer->processed_tlist);
+	columns = pull_var_clause((Node *) keys,
+							  PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS);
+	foreach(cell, columns)
+	{
+		if (is_result(query, lfirst_node(Var, cell)))
+			return true;
+	}
+	return false;
+}
+
+/* May what is above the groups run in workers, too? */
+static bool
+may_be_partial(const SortToOffer *sort, const Path *partial)
+{
+	const PlannerInfo *outer = sort->root->parent_root;
+
+	return costs_less(partial, sort->rel) && (outer == NULL || !groups_by_results(outer));
 }
 
 void
@@ -141,10 +196,10 @@ ranges_offer_groups(const SortToOffer *sort, const Rival *rival, Path *top, cons
 	gather = gather_groups(sort, partial, top->rows);
 	if (sort->hashed != NULL && !compare_with_hashing(sort, &expected, ranges, partial, gather, &is_faster))
 		return;
-	if (!costs_less(partial, sort->rel))
-		return;
+	is_faster &= costs_less(gather, sort->rel);
+	if (may_be_partial(sort, partial))
+		add_partial_path(sort->rel, partial);
 	/* add_path may free the paths that the new one is better than */
-	add_partial_path(sort->rel, partial);
 	if (is_faster)
 		add_path(sort->rel, gather);
 }
