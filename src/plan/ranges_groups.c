@@ -173,6 +173,14 @@ may_be_partial(const SortToOffer *sort, const Path *partial)
 	return costs_less(partial, sort->rel) && (outer == NULL || !groups_by_results(outer));
 }
 
+/* Does PostgreSQL neither sort the rows in one process nor hash them? */
+static bool
+replaces_another(const SortToOffer *sort, const Path *top)
+{
+	return sort->hashed == NULL && gpusort_mode != GPUSORT_MODE_FORCE &&
+		   rival_cheapest(sort->rel, 1, false) != top;
+}
+
 void
 ranges_offer_groups(const SortToOffer *sort, const Rival *rival, Path *top, const Path *below)
 {
@@ -191,7 +199,7 @@ ranges_offer_groups(const SortToOffer *sort, const Rival *rival, Path *top, cons
 	if (ranges == NULL)
 		return;
 	partial = ranges_chain(sort->root, top, below, ranges, ranges->rows / sort->rows);
-	if (sort->hashed == NULL)
+	if (replaces_another(sort, top))
 		cost_add_doubt(partial, sort->partial->total_cost);
 	gather = gather_groups(sort, partial, top->rows);
 	if (sort->hashed != NULL && !compare_with_hashing(sort, &expected, ranges, partial, gather, &is_faster))
