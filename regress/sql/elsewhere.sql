@@ -196,4 +196,4 @@ SELECT (SELECT count(*) FROM pg_stat_progress_gpusort) AS sorting, (SELECT coale
 
 DROP TABLE top_values, ranked, some_rows, nans, toasted, batches;
 DROP SEQUENCE checks_of_tops;
-DROP FUNCTION check_tops, check_tops_of, digest, check_digest, in_turns;
+DROP FUNCTION check_tops, check_tops_of, digest(text, text), check_digest, in_turns;

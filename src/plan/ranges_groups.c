@@ -173,12 +173,14 @@ may_be_partial(const SortToOffer *sort, const Path *partial)
 	return costs_less(partial, sort->rel) && (outer == NULL || !groups_by_results(outer));
 }
 
-/* Does PostgreSQL neither sort the rows in one process nor hash them? */
+/*
+ * Does PostgreSQL neither sort the rows in one process nor hash them?  In mode force its paths that sort are
+ * gone.
+ */
 static bool
 replaces_another(const SortToOffer *sort, const Path *top)
 {
-	return sort->hashed == NULL && gpusort_mode != GPUSORT_MODE_FORCE &&
-		   rival_cheapest(sort->rel, 1, false) != top;
+	return sort->hashed == NULL && rival_cheapest(sort->rel, 1, false) != top;
 }
 
 void
