@@ -181,14 +181,13 @@ SKIP:
 	  or die 'gpusortd did not start';
 	$node->safe_psql('postgres',
 		'CREATE FUNCTION many() RETURNS SETOF bigint ROWS 1e9 LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT generate_series(1::bigint, 2000); END $$');
-	my @busy = map { background_sort('SELECT id FROM r, generate_series(1, 10) ORDER BY k') } 1 .. 2;
-	$node->poll_query_until('postgres', q(SELECT sum(jobs) = 2 FROM gpusort_devices())) or die 'no sort has the device';
+	my @busy = map { background_sort('SELECT id FROM r, generate_series(1, 10) ORDER BY k') } 1 .. 4;
+	$node->poll_query_until('postgres', q(SELECT sum(jobs) = 4 FROM gpusort_devices())) or die 'no sort has the device';
 	my @waiting = map { background_sort('SELECT i FROM many() AS i ORDER BY hashint8(i)') } 1 .. 3;
-	my $first = $waiting[0]{pid};
-	my $phase = "SELECT phase FROM pg_stat_progress_gpusort WHERE pid = $first";
-	$node->poll_query_until('postgres', $phase, 'waiting for device') or die 'it does not wait';
+	my $pids = join ',', map { $_->{pid} } @waiting;
+	$node->poll_query_until('postgres', "SELECT count(*) = 3 FROM pg_stat_progress_gpusort WHERE pid IN ($pids) AND phase = 'waiting for device'") or die 'they do not wait';
 	usleep(1_000_000);
-	is($node->safe_psql('postgres', $phase), 'waiting for device', 'a sort that has no timeout waits in the queue');
+	is($node->safe_psql('postgres', 'SELECT given_up FROM pg_stat_gpusort_queue'), 0, 'sorts that have no timeout wait in the queue');
 	$node->safe_psql('postgres', 'CREATE ROLE patient LOGIN; ALTER ROLE patient SET gpusort.max_queue_timeout = 100');
 	like(executed_by('patient', 'SET gpusort.queue_timeout = -1;', 'SELECT i FROM many() AS i ORDER BY hashint8(i)'),
 		qr/Device: cpu.*Fallback: cuda: other sorts have the device's memory/s, 'but of a role with a limit no longer than that');
