@@ -19,13 +19,13 @@ tight 900 1800
 service 600 1200
 library 900 3600
 unit 480
-tap 180
+tap 240
 006_cuda_device 900 1800
 027_several_cards 600 1200
 029_full_card 600 1200
 010_neighbours 400
 028_kept_memory 400
-030_failing_calls 180 5400
+030_failing_calls 500 5400
 017_index_neighbours 300
 016_index_faults 300
 020_default_collations 300

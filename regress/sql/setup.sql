@@ -271,16 +271,25 @@ END $$;
 CREATE FUNCTION check_ranges(query text, mode text DEFAULT 'force') RETURNS text
 LANGUAGE plpgsql SET gpusort.mode = off SET client_min_messages = warning AS $$
 DECLARE
+	workers text := current_setting('max_parallel_workers_per_gather');
 	ranges int := nodes(query, 'GpuSortRanges');
 	result text;
 BEGIN
-	DROP TABLE IF EXISTS rows_off, rows_forced;
-	EXECUTE 'CREATE TEMP TABLE rows_off AS ' || query;
+	-- PostgreSQL's own answer is asked for once, of one process.
+	CREATE TEMP TABLE IF NOT EXISTS own_answers (query text, rows text[]);
+	IF NOT EXISTS (SELECT FROM own_answers o WHERE o.query = check_ranges.query) THEN
+		DROP TABLE IF EXISTS own_rows;
+		PERFORM set_config('max_parallel_workers_per_gather', '0', true);
+		EXECUTE 'CREATE TEMP TABLE own_rows AS ' || query;
+		PERFORM set_config('max_parallel_workers_per_gather', workers, true);
+		INSERT INTO own_answers SELECT check_ranges.query, array_agg(r::text) FROM own_rows r;
+	END IF;
+	DROP TABLE IF EXISTS forced_rows;
 	PERFORM set_config('gpusort.mode', mode, true);
 	ranges := nodes(query, 'Parallel Custom Scan (GpuSortRanges)') + 1000 * ranges;
-	EXECUTE 'CREATE TEMP TABLE rows_forced AS ' || query;
+	EXECUTE 'CREATE TEMP TABLE forced_rows AS ' || query;
 	PERFORM set_config('gpusort.mode', 'off', true);
-	SELECT compare_rows(array_agg(r::text), (SELECT array_agg(f::text) FROM rows_forced f)) INTO result FROM rows_off r;
+	SELECT compare_rows(o.rows, (SELECT array_agg(f::text) FROM forced_rows f)) INTO result FROM own_answers o WHERE o.query = check_ranges.query;
 	RETURN concat_ws(', ', result, CASE WHEN ranges = 0 THEN 'no ranges' WHEN ranges > 1 THEN ranges || ' nodes' END);
 END $$;
 -- One row that says which rows a query returns, in a plan of several processes.
