@@ -9,7 +9,7 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
-#include "exec/limit_above.h"
+#include "exec/nodes_above.h"
 #include "exec/node_agg_input.h"
 #include "exec/node_agg_join.h"
 #include "exec/node_feed.h"
@@ -75,7 +75,7 @@ _PG_init(void)
 	stats_init_local();
 	shared_memory_install_hooks();
 	planner_install_hooks();
-	limit_above_install_hook();
+	nodes_above_install_hook();
 	index_takeover_install_hooks();
 	index_check_install();
 	gpu_launcher_register();

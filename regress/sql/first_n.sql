@@ -20,13 +20,13 @@ ANALYZE f;
 CREATE TABLE ones AS SELECT i % 20 AS g, CASE WHEN i % 3 > 0 THEN 9223372036854775807 ELSE i END AS k FROM generate_series(1::bigint, 1000) AS i;
 ALTER TABLE ones ALTER g SET NOT NULL, ALTER k SET NOT NULL;
 
--- What EXPLAIN ANALYZE says of the sort: a property of the GpuSort.
+-- What EXPLAIN ANALYZE says of the sort: a property of the GpuSort, or of the GpuSortRanges.
 CREATE FUNCTION of_sort(query text, property text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO plan;
-	RETURN jsonb_path_query_first(plan::jsonb, ('$.** ? (@."Custom Plan Provider" == "GpuSort")."' || property || '"')::jsonpath) #>> '{}';
+	RETURN jsonb_path_query_first(plan::jsonb, ('$.** ? (@."Custom Plan Provider" like_regex "^GpuSort(Ranges)?$")."' || property || '"')::jsonpath) #>> '{}';
 END $$;
 -- The same plan as text, without what differs from run to run.
 CREATE FUNCTION analyzed_lines(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$

@@ -147,6 +147,11 @@ SELECT check_ranges(digest('SELECT k, count(*) FROM many GROUP BY k'), 'auto') =
 
 -- PostgreSQL takes what aggregates return to have few values, and would group those in part.
 SELECT check_ranges('SELECT count(*), sum(n) FROM (SELECT c, count(*) AS n FROM (SELECT k, min(few) + max(k) AS c FROM many GROUP BY k) s GROUP BY c) t', 'auto') AS by_results, nodes('SELECT c, count(*) FROM (SELECT k, min(few) + max(k) AS c FROM many GROUP BY k) s GROUP BY c', 'Partial') AS in_part;
+-- Few groups, by an expression that PostgreSQL takes to have as many values as its column: its workers form these in part.
+CREATE TABLE days AS SELECT date '2024-01-01' + (noise(i) & 511)::int AS day, (noise(i, 1) & 31)::int AS hours FROM generate_series(1, 200000) AS i;
+ALTER TABLE days SET (parallel_workers = 3);
+VACUUM ANALYZE days;
+SELECT check_ranges(digest('SELECT hours, date_trunc(''quarter'', day), count(*), sum(hours) FROM days GROUP BY 1, 2'), 'auto') AS few_by_an_expression;
 -- gpusort_check names it.
 SET gpusort.mode = auto;
 SELECT sort_key, taken, reason, how ~ 'each process returns whole groups \(GpuSortRanges\)' AS how FROM gpusort_check('SELECT k, count(*) FROM many GROUP BY k');
@@ -163,6 +168,7 @@ END $$;
 SET enable_hashagg = off;
 SELECT e->'Group Key' AS group_key, e->'Rows of Each Group' AS of_each, (e->>'Rows Dropped')::int > 1000 AS dropped, round((e->>'Actual Rows')::numeric * (e->>'Actual Loops')::numeric) < 19000 AS kept FROM explained('SELECT DISTINCT id % 8000 AS m FROM r') AS e;
 SELECT e ? 'Rows of Each Group' AS of_each, round((e->>'Actual Rows')::numeric * (e->>'Actual Loops')::numeric, -2) AS rows FROM explained('SELECT few, n, count(*) FROM r GROUP BY few, n') AS e;
+SELECT e->'Rows of Each Group' AS of_each, e->'Actual Loops' AS never FROM explained('SELECT count(*) FROM (SELECT DISTINCT id % 8000 AS m FROM r) s WHERE now() < ''2000-01-01''') AS e;
 -- An error in one of the processes, below and above, and the next query.
 SET gpusort.mode = force;
 \set VERBOSITY terse
@@ -176,6 +182,6 @@ DROP FUNCTION leaders, explained;
 DROP AGGREGATE sum_restricted(int), sum_safe(int);
 DROP FUNCTION add_unsafe;
 DROP VIEW input;
-DROP TABLE r, uneven, many, queries;
+DROP TABLE r, uneven, many, days, queries;
 DROP COLLATION english;
 DROP SCHEMA group_ranges;

@@ -66,7 +66,7 @@ SET LOCAL parallel_setup_cost = 0;
 SET LOCAL parallel_tuple_cost = 0;
 SET LOCAL min_parallel_table_scan_size = 0;
 SET LOCAL gpusort.dictionary = off;
-SELECT query, plan_contains(query, 'Partial') OR query LIKE '%center%' AND (SELECT count(*) FROM regexp_matches(pg_read_file('/proc/cpuinfo'), '^processor', 'gn')) > 2 AS in_part FROM unnest(ARRAY['SELECT center, kind, count(*) FROM posted GROUP BY center, kind HAVING count(*) > 0 AND min(id) > 0 AND max(id) > 0 AND sum(id) > 0 AND avg(id) > 0', 'SELECT account, count(*) FROM posted GROUP BY account']) AS query;
+SELECT query, plan_contains(query, 'Partial') OR query LIKE '%center%' AND (SELECT count(*) FROM regexp_matches(pg_read_file('/proc/cpuinfo'), '^processor', 'gn')) > 2 AS in_part FROM unnest(ARRAY['SELECT center, kind, count(*) FROM posted GROUP BY center, kind HAVING count(*) > 0 AND min(id) > 0 AND max(id) > 0 AND sum(id) > 0 AND avg(id) > 0 ORDER BY center, kind', 'SELECT account, count(*) FROM posted GROUP BY account']) AS query;
 -- With codes each value is compared once, and the sort is taken.
 SET LOCAL gpusort.dictionary = auto;
 SELECT plan_contains(query, 'Partial') AS in_part FROM unnest(ARRAY['SELECT center, kind, count(*) FROM posted GROUP BY center, kind']) AS query;

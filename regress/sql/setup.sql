@@ -27,7 +27,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION uses_gpusort(query text) RETURNS boolean
-LANGUAGE sql AS $$ SELECT plan_contains(query, 'Custom Scan (GpuSort)') $$;
+LANGUAGE sql AS $$ SELECT plan_contains(query, 'Custom Scan (GpuSort') $$;
 
 -- The mode that is compared with off; regress/random_sorts has others, too.
 CREATE FUNCTION compared_mode() RETURNS text
@@ -278,18 +278,18 @@ BEGIN
 	-- PostgreSQL's own answer is asked for once, of one process.
 	CREATE TEMP TABLE IF NOT EXISTS own_answers (query text, rows text[]);
 	IF NOT EXISTS (SELECT FROM own_answers o WHERE o.query = check_ranges.query) THEN
-		DROP TABLE IF EXISTS own_rows;
 		PERFORM set_config('max_parallel_workers_per_gather', '0', true);
 		EXECUTE 'CREATE TEMP TABLE own_rows AS ' || query;
 		PERFORM set_config('max_parallel_workers_per_gather', workers, true);
-		INSERT INTO own_answers SELECT check_ranges.query, array_agg(r::text) FROM own_rows r;
+		INSERT INTO own_answers SELECT check_ranges.query, array_agg(own_rows::text) FROM own_rows;
+		DROP TABLE own_rows;
 	END IF;
-	DROP TABLE IF EXISTS forced_rows;
 	PERFORM set_config('gpusort.mode', mode, true);
 	ranges := nodes(query, 'Parallel Custom Scan (GpuSortRanges)') + 1000 * ranges;
 	EXECUTE 'CREATE TEMP TABLE forced_rows AS ' || query;
 	PERFORM set_config('gpusort.mode', 'off', true);
-	SELECT compare_rows(o.rows, (SELECT array_agg(f::text) FROM forced_rows f)) INTO result FROM own_answers o WHERE o.query = check_ranges.query;
+	SELECT compare_rows(o.rows, (SELECT array_agg(forced_rows::text) FROM forced_rows)) INTO result FROM own_answers o WHERE o.query = check_ranges.query;
+	DROP TABLE forced_rows;
 	RETURN concat_ws(', ', result, CASE WHEN ranges = 0 THEN 'no ranges' WHEN ranges > 1 THEN ranges || ' nodes' END);
 END $$;
 -- One row that says which rows a query returns, in a plan of several processes.

@@ -275,7 +275,7 @@ SELECT check_fed('SELECT t, g, count(*), sum(id) FROM n GROUP BY t, g ORDER BY t
 	check_fed('SELECT t, g, max(id) FROM n GROUP BY t, g HAVING count(*) > 1 ORDER BY t DESC') AS having,
 	check_fed('SELECT t, k FROM n GROUP BY t, k ORDER BY t, k') AS groups_alone,
 	check_fed('SELECT DISTINCT t, k FROM n ORDER BY t, k') AS "distinct",
-	check_fed('SELECT k, t FROM n UNION SELECT wide, t FROM n') AS "union",
+	check_fed('SELECT k, t FROM n UNION SELECT wide, t FROM n ORDER BY k, t') AS "union",
 	check_rows('(SELECT k, t, g FROM n UNION SELECT k, t, 1 FROM m UNION SELECT id, t, g FROM m) EXCEPT SELECT k, t, 1 FROM n ORDER BY t, k', all_taken => false) AS several;
 SET enable_hashagg = on;
 SELECT check_rows('SELECT k, t FROM n UNION ALL SELECT k, t FROM m UNION SELECT k, t FROM n ORDER BY t, k', all_taken => false) AS "union";

@@ -242,7 +242,7 @@ SELECT e->'Sort Key' AS sort_key, e->'Group Key' AS group_key, e->'Sort Method' 
 FROM ranges_explained('SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r WHERE slow(id)) s WHERE slow(id)') AS e;
 SET parallel_leader_participation = off;
 SELECT e->'Processes' AS processes, e->'Order Verified' AS verified, jsonb_array_length(e->'Workers') AS workers, jsonb_path_exists(e, '$.Workers[*] ? (@."Actual Rows" == 0)') AS idle_ones
-FROM ranges_explained('SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY t COLLATE english ORDER BY id) AS b FROM r WHERE slow(id)) s WHERE slow(id)') AS e;
+FROM ranges_explained('SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY t COLLATE english, id) AS b FROM r WHERE slow(id)) s WHERE slow(id)') AS e;
 SET work_mem = '64kB';
 SELECT e->'Processes' AS processes, e->'Sort Method' AS method, e->'Sort Space Type' AS space, (e->>'Runs')::int > 3 AS runs, jsonb_array_length(e->'Workers') AS workers, jsonb_path_exists(e, '$.Workers[*] ? (@."Actual Rows" == 0)') AS idle_ones
 FROM ranges_explained('SELECT count(*), sum(b) FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY id) AS b FROM r WHERE slow(id)) s WHERE slow(id)') AS e;

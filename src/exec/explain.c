@@ -402,10 +402,10 @@ explain_ranges_node(CustomScanState *css, List *ancestors, ExplainState *es)
 	for (int i = 0; i < groups.n; i++)
 		groups.attnos[i] = state->columns[i].attno;
 	explain_columns("Group Key", &groups, plan->lefttree, context, es);
-	if (!es->analyze)
-		explain_rows_of_group(plan, state->group_above, context, es);
-	else if (state->sorts != NULL && worker_sorts_get(state->sorts, 0, &stats, &verified))
+	if (es->analyze && state->sorts != NULL && worker_sorts_get(state->sorts, 0, &stats, &verified))
 		explain_method(device_names[DEVICE_CPU], verified, &stats, es);
+	else
+		explain_rows_of_group(plan, state->group_above, context, es);
 }
 
 /* ---------------------------------------------------------------- windows */

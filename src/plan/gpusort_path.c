@@ -35,6 +35,7 @@
 #include "plan/predict.h"
 #include "plan/predict_gpusort.h"
 #include "plan/shape.h"
+#include "plan/sort_columns.h"
 #include "plan/sort_plan.h"
 
 /* A path, with what its plan will be made of: few paths become plans. */
@@ -47,7 +48,8 @@ typedef struct GpuSortPath
 	double ms;			/* of what the inputs take in it is what this one takes longer */
 	double postgres_ms; /* the same of the rival's sort */
 	RivalPlan replaced;
-	int group_columns; /* of a GpuSortRanges; 0: it is a GpuSort */
+	int grouped;	 /* first columns whose equal values must come together, in whatever order */
+	bool has_ranges; /* is it a GpuSortRanges? */
 } GpuSortPath;
 
 /* ---------------------------------------------------------------- sort columns */
@@ -138,9 +140,12 @@ is_formed(const Path *input)
 	return false;
 }
 
-/* What is known of the sort, whoever does it.  False: no GpuSort can do it. */
+/*
+ * What is known of the sort, whoever does it.  Equal values of the first `grouped` columns must come
+ * together, in whatever order.  False: no GpuSort can do it.
+ */
 static bool
-describe_sort(const SortToOffer *sort, SortShape *shape)
+describe_sort(const SortToOffer *sort, int grouped, SortShape *shape)
 {
 	const PathTarget *target = sort->input->pathtarget;
 	int ncolumns = list_length(sort->pathkeys);
@@ -150,8 +155,12 @@ describe_sort(const SortToOffer *sort, SortShape *shape)
 
 	for (int i = 0; i < ncolumns; i++)
 	{
-		if (!find_column(list_nth_node(PathKey, sort->pathkeys, i), sort->input, &columns[i]))
+		const PathKey *pathkey = list_nth_node(PathKey, sort->pathkeys, i);
+
+		if (!find_column(pathkey, sort->input, &columns[i]))
 			return false;
+		if (i < grouped)
+			columns[i].collation = sort_collation_of_groups(pathkey->pk_opfamily, columns[i].collation);
 		stats[i] = column_stats_of_expr(sort->root, list_nth(target->exprs, columns[i].attno - 1));
 	}
 	if (!shape_init(shape, ncolumns, columns, stats, &why_not))
@@ -179,14 +188,17 @@ typedef struct Candidate
 	PathTime time;
 } Candidate;
 
-/* Predicts a GpuSort on one device, by several processes over a partial path; keeps the fastest so far. */
+/*
+ * Predicts a GpuSort of this shape on one device, by several processes over a partial path; keeps the fastest
+ * so far.
+ */
 static void
-consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path *partial, DeviceKind device,
-				   Candidate *best)
+consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, const SortShape *shape,
+				   Path *partial, DeviceKind device, Candidate *best)
 {
 	Candidate candidate = {.partial = partial,
 						   .input = partial != NULL ? partial : sort->input,
-						   .shape = yardstick->shape};
+						   .shape = *shape};
 
 	if (partial != NULL)
 		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
@@ -203,18 +215,18 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 
 /* The fastest on the devices that the settings allow. */
 static Candidate
-fastest_candidate(const SortToOffer *sort, const CostYardstick *yardstick)
+fastest_candidate(const SortToOffer *sort, const CostYardstick *yardstick, const SortShape *shape)
 {
 	Candidate best = {.input = NULL};
-	bool guesses = forecast_guesses(&yardstick->shape);
+	bool guesses = forecast_guesses(shape);
 
 	for (DeviceKind device = DEVICE_CPU; device < DEVICES; device++)
 	{
-		if (!device_is_allowed(device, guesses, yardstick->shape.beside))
+		if (!device_is_allowed(device, guesses, shape->beside))
 			continue;
-		consider_candidate(sort, yardstick, NULL, device, &best);
+		consider_candidate(sort, yardstick, shape, NULL, device, &best);
 		if (sort->partial != NULL)
-			consider_candidate(sort, yardstick, sort->partial, device, &best);
+			consider_candidate(sort, yardstick, shape, sort->partial, device, &best);
 	}
 	return best;
 }
@@ -268,7 +280,11 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 
 	options.expected.ms = path->ms;
 	options.expected.replaced = path->replaced;
-	options.group_columns = path->group_columns;
+	options.group_columns = path->has_ranges ? path->grouped : 0;
+	for (int i = 0; i < path->grouped; i++)
+		sort->collations[i] =
+			sort_collation_of_groups(list_nth_node(PathKey, best_path->path.pathkeys, i)->pk_opfamily,
+									 sort->collations[i]);
 	plan = sort_plan_from_sort(sort, tlist, &options);
 	plan->flags = best_path->flags;
 	own_scan_keep_serial(root);
@@ -324,6 +340,7 @@ create_path_over(const SortToOffer *sort, Path *input)
 	path->custom_paths = list_make1(create_sort_path(sort->root, sort->rel, input, sort->pathkeys, -1.0));
 	path->methods = &path_methods;
 	gpusort->for_order_by = sort->for_order_by;
+	gpusort->grouped = sort->grouped;
 	return gpusort;
 }
 
@@ -465,14 +482,16 @@ CustomPath *
 gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected)
 {
 	SortShape shape;
+	SortShape grouping;
 	CostYardstick yardstick;
 	Candidate candidate;
 	bool is_faster;
 
-	if (sort_repeats_volatile(sort->input->pathtarget->exprs) || !describe_sort(sort, &shape))
+	if (sort_repeats_volatile(sort->input->pathtarget->exprs) || !describe_sort(sort, 0, &shape) ||
+		!describe_sort(sort, sort->grouped, &grouping))
 		return NULL;
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
-	candidate = fastest_candidate(sort, &yardstick);
+	candidate = fastest_candidate(sort, &yardstick, &grouping);
 	if (candidate.input == NULL)
 		return NULL;
 	/* an incremental sort need not read all of its input then, whatever a GpuSort saves of all */
@@ -516,26 +535,28 @@ expect_ranges(const SortToOffer *sort, const CostYardstick *yardstick, const Can
 }
 
 Path *
-gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, int group_columns, SortExpectation *expected)
+gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, SortExpectation *expected)
 {
 	SortShape shape;
+	SortShape grouping;
 	CostYardstick yardstick;
 	Candidate candidate = {.input = NULL};
 	GpuSortPath *ranges;
 	Path *path;
 	double part = part_of_process(sort->partial);
 
-	if (sort_repeats_volatile(sort->input->pathtarget->exprs) || !describe_sort(sort, &shape))
+	if (sort_repeats_volatile(sort->input->pathtarget->exprs) || !describe_sort(sort, 0, &shape) ||
+		!describe_sort(sort, sort->grouped, &grouping))
 		return NULL;
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
-	consider_candidate(sort, &yardstick, sort->partial, DEVICE_CPU, &candidate);
+	consider_candidate(sort, &yardstick, &grouping, sort->partial, DEVICE_CPU, &candidate);
 	if (candidate.input == NULL)
 		return NULL;
 	if (expected != NULL)
 		*expected = expect_ranges(sort, &yardstick, &candidate);
 	ranges = (GpuSortPath *) create_path(sort, &candidate, &yardstick);
 	path = &ranges->path.path;
-	ranges->group_columns = group_columns;
+	ranges->has_ranges = true;
 	ranges->path.flags = 0;
 	ranges->path.custom_paths =
 		list_make1(create_sort_path(sort->root, sort->rel, sort->partial, sort->pathkeys, -1.0));

@@ -24,6 +24,7 @@ typedef struct SortToOffer
 	double fraction;	   /* the part of the rows that the query wants, up to 1 */
 	double wanted;		   /* the most rows that a LIMIT above returns; -1: all */
 	int group_columns;	   /* first columns, of each group of which one row is wanted; 0: all rows are */
+	int grouped;		   /* first columns whose equal values must come together, in whatever order */
 	bool with_ties;		   /* is PostgreSQL's sort not told this LIMIT? */
 	bool for_order_by;	   /* is it the query's own order, so that sort columns may be needed only for it? */
 	const AggPath *hashed; /* the planner's path without a sort, or NULL */
@@ -56,12 +57,11 @@ extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, Sor
 
 /*
  * Returns a GpuSortRanges over sort->partial, a partial path with the rows and costs of one process.  Rows
- * that are equal in the first group_columns sort columns come out of one process.  NULL: it is impossible, or
+ * that are equal in the first sort->grouped sort columns come out of one process.  NULL: it is impossible, or
  * would write clearly more temporary files without being much faster.  Fills `expected`, if it is not NULL
  * and the path is possible.
  */
-extern Path *gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, int group_columns,
-								 SortExpectation *expected);
+extern Path *gpusort_path_ranges(const SortToOffer *sort, const Rival *rival, SortExpectation *expected);
 
 /*
  * Changes the cost of the chain of paths above a GpuSort or GpuSortRanges to this total, and those within the

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "optimizer/pathnode.h"
+
 #include "base/pg_compat.h"
 #include "plan/path_chain.h"
 
@@ -69,4 +71,14 @@ path_copy_over(Path *path, Path *input)
 	memcpy(copy, path, size);
 	*input_place(copy, &size) = input;
 	return copy;
+}
+
+/* The planner makes no node of a projection to the same columns. */
+Path *
+path_without_order(PlannerInfo *root, Path *path)
+{
+	Path *result = (Path *) create_projection_path(root, path->parent, path, path->pathtarget);
+
+	result->pathkeys = NIL;
+	return result;
 }

@@ -20,4 +20,9 @@ extern Path *path_below(Path *path);
 /* Returns a copy of a path that has a path_input, over another input, with the costs of the original. */
 extern Path *path_copy_over(Path *path, Path *input);
 
+/*
+ * Returns a path of the same rows whose order the planner does not know.  It makes no node of its own.
+ */
+extern Path *path_without_order(PlannerInfo *root, Path *path);
+
 #endif /* GPUSORT_PLAN_PATH_CHAIN_H */

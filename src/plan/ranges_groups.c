@@ -21,32 +21,18 @@
 #include "base/guc.h"
 #include "base/pg_compat.h"
 #include "plan/cost.h"
+#include "plan/group_columns.h"
 #include "plan/hashed_groups.h"
 #include "plan/path_chain.h"
 #include "plan/predict.h"
 #include "plan/ranges_groups.h"
 #include "plan/ranges_path.h"
 
-/* How many of the sort's first columns tell the groups that the path forms; 0: it forms no whole groups. */
-static int
-columns_of_groups(const PlannerInfo *root, const Path *path)
-{
-	const AggPath *agg = (const AggPath *) path;
-
-	switch (nodeTag(path))
-	{
-		case T_AggPath:
-			if (agg->aggstrategy != AGG_SORTED || agg->aggsplit != AGGSPLIT_SIMPLE)
-				return 0;
-			return list_length(groupby_pathkeys(root));
-		case T_GroupPath:
-			return list_length(groupby_pathkeys(root));
-		case T_UpperUniquePath:
-			return ((const UpperUniquePath *) path)->numkeys;
-		default:
-			return 0;
-	}
-}
+/*
+ * Rows of each group in each process from which on PostgreSQL's workers save most of the rows by forming the
+ * groups in part.
+ */
+#define ROWS_OF_FEW_GROUPS 10
 
 /* Does the path want one row of each group, whichever it is? */
 static bool
@@ -64,8 +50,7 @@ may_be_offered(const SortToOffer *sort, Path *top, const Path *below)
 	while (input != below && IsA(input, ProjectionPath))
 		input = path_input(unconstify(Path *, input));
 	return input == below && !IS_OTHER_REL(sort->rel) && sort->rel->consider_parallel &&
-		   sort->root->glob->parallelModeOK && sort->partial != NULL &&
-		   gpusort_backend != GPUSORT_BACKEND_CUDA;
+		   ranges_are_possible(sort);
 }
 
 static bool
@@ -174,20 +159,28 @@ may_be_partial(const SortToOffer *sort, const Path *partial)
 }
 
 /*
- * Does PostgreSQL neither sort the rows in one process nor hash them?  In mode force its paths that sort are
- * gone.
+ * Does PostgreSQL neither sort the rows in one process nor hash them?  Mode force does not doubt: its costs
+ * are those of each version.
  */
 static bool
 replaces_another(const SortToOffer *sort, const Path *top)
 {
-	return sort->hashed == NULL && rival_cheapest(sort->rel, 1, false) != top;
+	return gpusort_mode != GPUSORT_MODE_FORCE && sort->hashed == NULL &&
+		   rival_cheapest(sort->rel, 1, false) != top;
+}
+
+/* Are the groups likely few?  The planner takes most expressions to have as many values as their columns. */
+static bool
+groups_are_few(const SortShape *shape)
+{
+	return shape->rows >= ROWS_OF_FEW_GROUPS * shape->processes * likely_groups(shape);
 }
 
 void
 ranges_offer_groups(const SortToOffer *sort, const Rival *rival, Path *top, const Path *below)
 {
 	SortToOffer wanted = *sort;
-	int ncolumns = Min(columns_of_groups(sort->root, top), list_length(below->pathkeys));
+	int ncolumns = group_columns_of_chain(sort->root, top, below);
 	SortExpectation expected;
 	Path *ranges;
 	Path *partial;
@@ -196,9 +189,12 @@ ranges_offer_groups(const SortToOffer *sort, const Rival *rival, Path *top, cons
 
 	if (ncolumns == 0 || !may_be_offered(sort, top, below) || !has_groups_enough(sort, top))
 		return;
+	wanted.grouped = ncolumns;
 	wanted.group_columns = wants_one_row(top) ? ncolumns : 0;
-	ranges = gpusort_path_ranges(&wanted, rival, ncolumns, &expected);
+	ranges = gpusort_path_ranges(&wanted, rival, &expected);
 	if (ranges == NULL)
+		return;
+	if (replaces_another(sort, top) && groups_are_few(&expected.shape))
 		return;
 	partial = ranges_chain(sort->root, top, below, ranges, ranges->rows / sort->rows);
 	if (replaces_another(sort, top))

@@ -5,11 +5,18 @@
 #include "postgres.h"
 
 #include "optimizer/optimizer.h"
-#include "optimizer/pathnode.h"
 
+#include "base/guc.h"
 #include "base/pg_compat.h"
 #include "plan/path_chain.h"
 #include "plan/ranges_path.h"
+
+bool
+ranges_are_possible(const SortToOffer *sort)
+{
+	return sort->root->glob->parallelModeOK && sort->partial != NULL &&
+		   gpusort_backend != GPUSORT_BACKEND_CUDA;
+}
 
 /* What one of the processes has of a cost above an input, that costs so much there and here. */
 static Cost
@@ -40,14 +47,11 @@ copy_chain(Path *path, const Path *sort, Path *ranges, double part)
 	return copy;
 }
 
-/* The planner makes no node of a projection to the same columns. */
 Path *
 ranges_chain(PlannerInfo *root, Path *top, const Path *sort, Path *ranges, double part)
 {
-	Path *copy = copy_chain(top, sort, ranges, part);
-	Path *result = (Path *) create_projection_path(root, top->parent, copy, copy->pathtarget);
+	Path *result = path_without_order(root, copy_chain(top, sort, ranges, part));
 
-	result->pathkeys = NIL;
 	result->parallel_safe = true;
 	return result;
 }

@@ -9,10 +9,15 @@
 
 #include "nodes/pathnodes.h"
 
+#include "plan/gpusort_path.h"
+
 /*
  * The groups that each process must have at least, on average, because no group is divided among processes.
  */
 #define GROUPS_PER_PROCESS 8
+
+/* May processes of a parallel plan do this sort together, and each return ranges of it? */
+extern bool ranges_are_possible(const SortToOffer *sort);
 
 /*
  * Returns a copy of the chain of paths from the top down to the sort, with a GpuSortRanges in the place of

@@ -30,6 +30,7 @@
 #include "base/guc.h"
 #include "base/pg_compat.h"
 #include "plan/gpusort_path.h"
+#include "plan/group_columns.h"
 #include "plan/path_chain.h"
 #include "plan/ranges_path.h"
 #include "plan/ranges_windows.h"
@@ -70,18 +71,6 @@ workers_may_compute(PlannerInfo *root, List *exprs)
 
 /* ---------------------------------------------------------------- which windows */
 
-/* The partition's pathkeys, if they are the first ones of the sort; else NIL. */
-static List *
-partition_pathkeys(PlannerInfo *root, const WindowClause *window, const Path *sort)
-{
-	List *pathkeys;
-
-	if (window->partitionClause == NIL)
-		return NIL;
-	pathkeys = make_pathkeys_for_sortclauses(root, window->partitionClause, root->processed_tlist);
-	return pathkeys_contained_in(pathkeys, sort->pathkeys) ? pathkeys : NIL;
-}
-
 static bool
 has_partitions_enough(PlannerInfo *root, const WindowAggPath *window, double rows, int processes)
 {
@@ -92,35 +81,29 @@ has_partitions_enough(PlannerInfo *root, const WindowAggPath *window, double row
 }
 
 /*
- * The first columns of the sort such that processes which have all rows that are equal in them have the
- * partitions of all windows; 0: there are none, or processes may not compute the windows, or have too few
- * partitions.
+ * May processes compute the windows, each with all rows of its partitions, and have partitions enough?
  *
  * A run condition lets a GpuSort of one query drop rows as they come, which gains more.
  */
-static int
-find_group_columns(PlannerInfo *root, Path *top, const Path *sort, int processes)
+static bool
+processes_may_compute(PlannerInfo *root, Path *top, const Path *sort, int processes)
 {
-	int ncolumns = list_length(sort->pathkeys);
-
 	for (Path *path = top; path != sort; path = path_input(path))
 	{
 		const WindowAggPath *window = (const WindowAggPath *) path;
 
 		if (!workers_may_compute(root, path->pathtarget->exprs))
-			return 0;
+			return false;
 		if (IsA(path, ProjectionPath))
 			continue;
 		if (!IsA(path, WindowAggPath) || window_path_run_condition(window) != NIL ||
 			!workers_may_compute(root, window->qual) ||
 			!is_parallel_safe(root, window->winclause->startOffset) ||
-			!is_parallel_safe(root, window->winclause->endOffset))
-			return 0;
-		ncolumns = Min(ncolumns, list_length(partition_pathkeys(root, window->winclause, sort)));
-		if (ncolumns == 0 || !has_partitions_enough(root, window, sort->rows, processes))
-			return 0;
+			!is_parallel_safe(root, window->winclause->endOffset) ||
+			!has_partitions_enough(root, window, sort->rows, processes))
+			return false;
 	}
-	return ncolumns;
+	return true;
 }
 
 /* ---------------------------------------------------------------- the path */
@@ -133,20 +116,22 @@ may_be_offered(const SortToOffer *sort, const Path *top)
 
 	/* set-returning functions of the output come above the windows later, and are not looked at then */
 	return sort->root->parent_root != NULL && IsA(top, WindowAggPath) && query->sortClause == NIL &&
-		   !query->hasTargetSRFs && !limit_needed(query) && sort->root->glob->parallelModeOK &&
-		   sort->partial != NULL && gpusort_backend != GPUSORT_BACKEND_CUDA;
+		   !query->hasTargetSRFs && !limit_needed(query) && ranges_are_possible(sort);
 }
 
 void
 ranges_offer_windows(const SortToOffer *sort, const Rival *rival, Path *top, const Path *below)
 {
+	SortToOffer grouping = *sort;
 	Path *ranges;
-	int group_columns;
 
 	if (!may_be_offered(sort, top))
 		return;
-	group_columns = find_group_columns(sort->root, top, below, sort->partial->parallel_workers + 1);
-	ranges = group_columns > 0 ? gpusort_path_ranges(sort, rival, group_columns, NULL) : NULL;
+	grouping.grouped = group_columns_of_chain(sort->root, top, below);
+	if (grouping.grouped == 0 ||
+		!processes_may_compute(sort->root, top, below, sort->partial->parallel_workers + 1))
+		return;
+	ranges = gpusort_path_ranges(&grouping, rival, NULL);
 	if (ranges == NULL)
 		return;
 	sort->rel->consider_parallel = true;

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_collation.h"
+#include "catalog/pg_opfamily.h"
 #include "nodes/primnodes.h"
 #include "utils/lsyscache.h"
 
@@ -19,6 +21,16 @@ sort_input_column(const Plan *sort, AttrNumber output)
 	return IsA(expr, Var) ? ((const Var *) expr)->varattno : 0;
 }
 
+Oid
+sort_collation_of_groups(Oid opfamily, Oid collation)
+{
+	bool is_text = opfamily == TEXT_BTREE_FAM_OID || opfamily == BPCHAR_BTREE_FAM_OID;
+
+	if (!is_text || !OidIsValid(collation) || !get_collation_isdeterministic(collation))
+		return collation;
+	return C_COLLATION_OID;
+}
+
 /* Is it among these columns of the sort's output, compared by an equality that goes with the sort's order? */
 static bool
 is_among(const SortColumnSpec *column, const WindowColumns *columns, const Plan *sort)
@@ -32,7 +44,8 @@ is_among(const SortColumnSpec *column, const WindowColumns *columns, const Plan 
 	for (int i = 0; i < columns->n; i++)
 	{
 		if (sort_input_column(sort, columns->attnos[i]) == column->attno &&
-			columns->collations[i] == column->collation &&
+			sort_collation_of_groups(opfamily, columns->collations[i]) ==
+				sort_collation_of_groups(opfamily, column->collation) &&
 			list_member_oid(get_mergejoin_opfamilies(columns->operators[i]), opfamily))
 			return true;
 	}

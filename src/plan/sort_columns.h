@@ -20,4 +20,10 @@ extern AttrNumber sort_input_column(const Plan *sort, AttrNumber output);
  */
 extern int sort_columns_of_groups(const Plan *sort, const WindowColumns *groups, const WindowColumns *order);
 
+/*
+ * Returns the collation to sort a column by where equal values must come together in whatever order: strings
+ * that a deterministic collation calls equal have the same bytes, which are compared faster.
+ */
+extern Oid sort_collation_of_groups(Oid opfamily, Oid collation);
+
 #endif /* GPUSORT_PLAN_SORT_COLUMNS_H */

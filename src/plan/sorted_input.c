@@ -23,6 +23,7 @@
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
+#include "plan/group_columns.h"
 #include "plan/hashed_groups.h"
 #include "plan/likely_rows.h"
 #include "plan/own_scan.h"
@@ -243,6 +244,8 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	if (sort->replaced != RIVAL_PLAN_NONE)
 		rival_plan_offered(cheapest->rows);
 	path = copy_chain(chain->top, chain->sort, &gpusort->path);
+	if (sort->grouped > 0)
+		path = path_without_order(sort->root, path);
 	if (cheapest != chain->top && gpusort_mode != GPUSORT_MODE_FORCE)
 	{
 		path->total_cost += alone_cost(sort, input_rel, cheapest, &expected);
@@ -298,6 +301,21 @@ group_columns_of(const Chain *chain)
 	if (IsA(chain->top, UpperUniquePath) && ((const UpperUniquePath *) chain->top)->subpath == chain->sort)
 		return ((const UpperUniquePath *) chain->top)->numkeys;
 	return 0;
+}
+
+/*
+ * The first columns of the sort whose equal values must only come together, if that is another order than the
+ * planner's, which nobody asks for; else 0.
+ */
+static int
+columns_to_group(PlannerInfo *root, UpperRelationKind stage, const RelOptInfo *rel, const Chain *chain)
+{
+	int ncolumns;
+
+	if (IS_OTHER_REL(rel) || !group_order_is_free(root, stage))
+		return 0;
+	ncolumns = group_columns_of_chain(root, chain->top, chain->sort);
+	return group_order_differs(chain->sort->pathkeys, ncolumns) ? ncolumns : 0;
 }
 
 /* ---------------------------------------------------------------- sorts within aggregates */
@@ -407,6 +425,7 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 		return;
 	sort.pathkeys = chain.sort->pathkeys;
 	sort.group_columns = group_columns_of(&chain);
+	sort.grouped = columns_to_group(root, stage, output_rel, &chain);
 	sort.partial = input_rel->consider_parallel ? partial_input(input_rel, sort.pathkeys)
 												: own_scan_path(root, sort.input);
 	offer_in_chain(&sort, input_rel, &chain);
@@ -432,5 +451,6 @@ sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel)
 	chain.top = sorted_union_path(root, rel, &input);
 	chain.sort = path_below(chain.top);
 	sort.group_columns = group_columns_of(&chain);
+	sort.grouped = columns_to_group(root, UPPERREL_SETOP, rel, &chain);
 	offer_in_chain(&sort, NULL, &chain);
 }

@@ -1,6 +1,6 @@
 /*
- * exec/limit_above.c
- *		Finds the Limit above each GpuSort.
+ * exec/nodes_above.c
+ *		Tells each sort what the nodes above it want: a Limit, first rows of groups (group_above.h).
  *
  * A bound passes the nodes that return no row which their input did not, and every row that it did: those
  * that PostgreSQL's own ExecSetTupleBound passes, each input of an Append and of a MergeAppend included.
@@ -18,7 +18,7 @@
 #include "exec/explained_plan.h"
 #include "exec/gpusort_state.h"
 #include "exec/group_above.h"
-#include "exec/limit_above.h"
+#include "exec/nodes_above.h"
 #include "exec/node_gpusort.h"
 #include "exec/node_ranges.h"
 #include "exec/ranges_state.h"
@@ -27,11 +27,11 @@
 static ExecutorStart_hook_type prev_executor_start_hook;
 
 /* What is known above a node while a plan is walked through. */
-typedef struct LimitAbove
+typedef struct NodesAbove
 {
 	PlanState *parent;
 	LimitState *limit; /* whose bound reaches the parent's input; NULL: none */
-} LimitAbove;
+} NodesAbove;
 
 /* ---------------------------------------------------------------- which Limit */
 
@@ -72,7 +72,7 @@ bound_passes(PlanState *parent, const PlanState *child)
 
 /* The Limit whose bound reaches this node, which is an input of another or a subplan of it. */
 static LimitState *
-limit_for(PlanState *node, const LimitAbove *above)
+limit_for(PlanState *node, const NodesAbove *above)
 {
 	if (above->parent == NULL || !bound_passes(above->parent, node))
 		return NULL;
@@ -96,7 +96,7 @@ compares_column(const Limit *limit, const Plan *sort, AttrNumber attno)
 
 /* May the sort leave out what comes after the rows that the Limit wants? */
 static bool
-may_bound(LimitState *limit, PlanState *sort, const LimitAbove *above)
+may_bound(LimitState *limit, PlanState *sort, const NodesAbove *above)
 {
 	int ncolumns;
 	SortColumnSpec *columns;
@@ -118,18 +118,18 @@ static bool
 tell_sorts(PlanState *node, void *arg)
 {
 	LimitState *limit = limit_for(node, arg);
-	LimitAbove here = {.parent = node, .limit = limit};
+	NodesAbove here = {.parent = node, .limit = limit};
 
 	if (node_is_gpusort(node))
 	{
 		((GpuSortState *) node)->limit = may_bound(limit, node, arg) ? limit : NULL;
-		((GpuSortState *) node)->group_above = group_above_find(((const LimitAbove *) arg)->parent, node);
+		((GpuSortState *) node)->group_above = group_above_find(((const NodesAbove *) arg)->parent, node);
 	}
 	else if (node_is_ranges(node))
 		((GpuSortRangesState *) node)->group_above =
-			group_above_find(((const LimitAbove *) arg)->parent, node);
+			group_above_find(((const NodesAbove *) arg)->parent, node);
 	(void) planstate_tree_walker(node, tell_sorts, &here);
-	explained_plan_set(node, ((const LimitAbove *) arg)->parent);
+	explained_plan_set(node, ((const NodesAbove *) arg)->parent);
 	return false;
 }
 
@@ -144,7 +144,7 @@ count_made(void)
 static void
 gpusort_executor_start(QueryDesc *query, int eflags)
 {
-	LimitAbove nothing = {NULL, NULL};
+	NodesAbove nothing = {NULL, NULL};
 	uint64 before = count_made();
 
 	if (prev_executor_start_hook != NULL)
@@ -157,7 +157,7 @@ gpusort_executor_start(QueryDesc *query, int eflags)
 }
 
 void
-limit_above_install_hook(void)
+nodes_above_install_hook(void)
 {
 	prev_executor_start_hook = ExecutorStart_hook;
 	ExecutorStart_hook = gpusort_executor_start;
