@@ -49,8 +49,8 @@ may_be_offered(const SortToOffer *sort, Path *top, const Path *below)
 
 	while (input != below && IsA(input, ProjectionPath))
 		input = path_input(unconstify(Path *, input));
-	return input == below && !IS_OTHER_REL(sort->rel) && sort->rel->consider_parallel &&
-		   ranges_are_possible(sort);
+	return input == below && !IsA(top, WindowAggPath) && !IS_OTHER_REL(sort->rel) &&
+		   sort->rel->consider_parallel && ranges_are_possible(sort);
 }
 
 static bool
@@ -71,10 +71,13 @@ passing_ms(const SortExpectation *expected, const Path *gather)
 	return predict_gather(&groups) - predict_launch(&groups);
 }
 
+/* Over a path of its own: the planner frees a partial path that it does not take. */
 static Path *
 gather_groups(const SortToOffer *sort, Path *partial, double rows)
 {
-	return (Path *) create_gather_path(sort->root, sort->rel, partial, partial->pathtarget, NULL, &rows);
+	Path *input = path_without_order(sort->root, partial);
+
+	return (Path *) create_gather_path(sort->root, sort->rel, input, input->pathtarget, NULL, &rows);
 }
 
 /*
@@ -86,6 +89,7 @@ compare_with_hashing(const SortToOffer *sort, const SortExpectation *expected, P
 					 Path *gather, bool *gather_is_faster)
 {
 	SortExpectation passed = *expected;
+	Path *input = ((GatherPath *) gather)->subpath;
 	Cost cost;
 
 	passed.ms += passing_ms(expected, gather);
@@ -93,6 +97,8 @@ compare_with_hashing(const SortToOffer *sort, const SortExpectation *expected, P
 	if (!hashed_groups_cost(sort->root, sort->hashed, expected, partial, &cost))
 		return false;
 	gpusort_path_set_chain_cost(partial, ranges, sort->input->total_cost, cost);
+	input->startup_cost = partial->startup_cost;
+	input->total_cost = partial->total_cost;
 	gather->startup_cost = Min(partial->startup_cost + parallel_setup_cost, gather->total_cost);
 	return true;
 }
