@@ -61,20 +61,27 @@ group_columns_of_chain(PlannerInfo *root, Path *top, const Path *sort)
 	return ncolumns;
 }
 
+/* Is the order by these pathkeys of some use where rows are wanted in that one? */
+static bool
+is_useful(const List *pathkeys, const List *wanted)
+{
+	return wanted != NIL && linitial(wanted) == linitial(pathkeys);
+}
+
 bool
-group_order_is_free(const PlannerInfo *root, UpperRelationKind stage)
+group_order_is_free(const PlannerInfo *root, UpperRelationKind stage, const List *pathkeys)
 {
 	switch (stage)
 	{
 		case UPPERREL_GROUP_AGG:
-			return root->window_pathkeys == NIL && root->distinct_pathkeys == NIL &&
-				   root->sort_pathkeys == NIL;
+			return !is_useful(pathkeys, root->window_pathkeys) &&
+				   !is_useful(pathkeys, root->distinct_pathkeys) && !is_useful(pathkeys, root->sort_pathkeys);
 		case UPPERREL_WINDOW:
-			return root->distinct_pathkeys == NIL && root->sort_pathkeys == NIL;
+			return !is_useful(pathkeys, root->distinct_pathkeys) && !is_useful(pathkeys, root->sort_pathkeys);
 		case UPPERREL_DISTINCT:
-			return root->sort_pathkeys == NIL;
+			return !is_useful(pathkeys, root->sort_pathkeys);
 		case UPPERREL_SETOP:
-			/* its pathkeys are not known yet */
+			/* the pathkeys of its ORDER BY are not known yet */
 			return root->parse->sortClause == NIL;
 		default:
 			return false;

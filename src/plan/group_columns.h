@@ -16,8 +16,8 @@
  */
 extern int group_columns_of_chain(PlannerInfo *root, Path *top, const Path *sort);
 
-/* Does nothing above the rel of this stage want rows in an order? */
-extern bool group_order_is_free(const PlannerInfo *root, UpperRelationKind stage);
+/* Does nothing above the rel of this stage want rows in the order of these pathkeys, or of the first one? */
+extern bool group_order_is_free(const PlannerInfo *root, UpperRelationKind stage, const List *pathkeys);
 
 /* Is the order of these first pathkeys another one where equal values must only come together? */
 extern bool group_order_differs(const List *pathkeys, int ncolumns);

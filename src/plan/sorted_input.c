@@ -312,7 +312,7 @@ columns_to_group(PlannerInfo *root, UpperRelationKind stage, const RelOptInfo *r
 {
 	int ncolumns;
 
-	if (IS_OTHER_REL(rel) || !group_order_is_free(root, stage))
+	if (IS_OTHER_REL(rel) || !group_order_is_free(root, stage, chain->sort->pathkeys))
 		return 0;
 	ncolumns = group_columns_of_chain(root, chain->top, chain->sort);
 	return group_order_differs(chain->sort->pathkeys, ncolumns) ? ncolumns : 0;
