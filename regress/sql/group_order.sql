@@ -76,6 +76,23 @@ SET enable_hashjoin = off;
 SET enable_nestloop = off;
 SELECT name, sort_keys(query) FROM queries;
 SELECT name, check_unordered(query) AS result FROM queries;
+-- Groups by bytes are the groups above: of each its first rows are wanted.
+SELECT name, nodes(query, 'Rows of Each Group') AS of_each FROM (VALUES ('DISTINCT', 'SELECT DISTINCT t, l FROM o'), ('window', 'SELECT * FROM (SELECT t, id, row_number() OVER (PARTITION BY t ORDER BY id) AS r FROM o) s WHERE r <= 2')) AS q (name, query), set_config('gpusort.mode', 'force', true);
+-- A type whose values are equal though their bytes differ, by functions that look at the collation.
+CREATE FUNCTION check_citext() RETURNS boolean LANGUAGE plpgsql SET client_min_messages = warning AS $$
+DECLARE
+	result text := 'ok';
+BEGIN
+	IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') THEN
+		CREATE EXTENSION citext;
+		CREATE TABLE folded AS SELECT (ARRAY['É', 'Ê', 'é', 'ê', 'e', 'E'])[1 + i % 6]::citext COLLATE english AS c FROM generate_series(1, 600) AS i;
+		result := check_unordered('SELECT count(*) FROM folded GROUP BY c');
+		DROP TABLE folded;
+		DROP EXTENSION citext;
+	END IF;
+	RETURN result ~ '^ok';
+END $$;
+SELECT check_citext() AS citext;
 SET work_mem = '64kB';
 SELECT name, check_unordered(query) AS through_files FROM queries WHERE name !~ 'sub-select';
 RESET work_mem;
@@ -91,6 +108,6 @@ SELECT check_ranges('SELECT t, count(*) FROM o GROUP BY t') AS groups, sort_keys
 
 DROP TABLE o, queries;
 DROP DOMAIN label;
-DROP FUNCTION sort_keys, check_unordered;
+DROP FUNCTION sort_keys, check_citext, check_unordered;
 DROP COLLATION english;
 DROP SCHEMA group_order;
