@@ -148,10 +148,12 @@ SELECT check_ranges(digest('SELECT k, count(*) FROM many GROUP BY k'), 'auto') =
 -- PostgreSQL takes what aggregates return to have few values, and would group those in part.
 SELECT check_ranges('SELECT count(*), sum(n) FROM (SELECT c, count(*) AS n FROM (SELECT k, min(few) + max(k) AS c FROM many GROUP BY k) s GROUP BY c) t', 'auto') ~ '^ok' AS by_results, nodes('SELECT c, count(*) FROM (SELECT k, min(few) + max(k) AS c FROM many GROUP BY k) s GROUP BY c', 'Partial') AS in_part;
 -- Few groups, by an expression that PostgreSQL takes to have as many values as its column: its workers form these in part.
-CREATE TABLE days AS SELECT date '2024-01-01' + (noise(i) & 511)::int AS day, (noise(i, 1) & 31)::int AS hours FROM generate_series(1, 200000) AS i;
+CREATE TABLE days AS SELECT date '2024-01-01' + (noise(i) & 1023)::int AS day, (noise(i, 1) & 63)::int AS hours FROM generate_series(1, 400000) AS i;
 ALTER TABLE days SET (parallel_workers = 3);
 VACUUM ANALYZE days;
+SET work_mem = '1MB';
 SELECT check_ranges(digest('SELECT hours, date_trunc(''quarter'', day), count(*), sum(hours) FROM days GROUP BY 1, 2'), 'auto') AS few_by_an_expression;
+RESET work_mem;
 -- gpusort_check names it.
 SET gpusort.mode = auto;
 SELECT sort_key, (taken AND how ~ 'each process returns whole groups \(GpuSortRanges\)') OR current_setting('server_version_num')::int >= 190000 AS ranges FROM gpusort_check('SELECT k, count(*) FROM many GROUP BY k');
