@@ -76,6 +76,8 @@ SET enable_hashjoin = off;
 SET enable_nestloop = off;
 SELECT name, sort_keys(query) FROM queries;
 SELECT name, check_unordered(query) AS result FROM queries;
+-- A collation that compares bytes stays, and the query around uses its order.
+SELECT sort_keys('SELECT * FROM (SELECT t COLLATE "POSIX" AS p, count(*) FROM o GROUP BY 1) s ORDER BY p') AS bytes;
 -- Groups by bytes are the groups above: of each its first rows are wanted.
 SELECT name, nodes(query, 'Rows of Each Group') AS of_each FROM (VALUES ('DISTINCT', 'SELECT DISTINCT t, l FROM o'), ('window', 'SELECT * FROM (SELECT t, id, row_number() OVER (PARTITION BY t ORDER BY id) AS r FROM o) s WHERE r <= 2')) AS q (name, query), set_config('gpusort.mode', 'force', true);
 -- A type whose values are equal though their bytes differ, by functions that look at the collation.

@@ -18,9 +18,9 @@
 #include "exec/explained_plan.h"
 #include "exec/gpusort_state.h"
 #include "exec/group_above.h"
-#include "exec/nodes_above.h"
 #include "exec/node_gpusort.h"
 #include "exec/node_ranges.h"
+#include "exec/nodes_above.h"
 #include "exec/ranges_state.h"
 #include "plan/sort_plan.h"
 

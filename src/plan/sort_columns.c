@@ -26,7 +26,8 @@ sort_collation_of_groups(Oid opfamily, Oid collation)
 {
 	bool is_text = opfamily == TEXT_BTREE_FAM_OID || opfamily == BPCHAR_BTREE_FAM_OID;
 
-	if (!is_text || !OidIsValid(collation) || !get_collation_isdeterministic(collation))
+	if (!is_text || !OidIsValid(collation) || !get_collation_isdeterministic(collation) ||
+		pg_collate_is_c(collation))
 		return collation;
 	return C_COLLATION_OID;
 }

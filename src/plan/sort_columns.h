@@ -22,7 +22,8 @@ extern int sort_columns_of_groups(const Plan *sort, const WindowColumns *groups,
 
 /*
  * Returns the collation to sort a column by where equal values must come together in whatever order: strings
- * that a deterministic collation calls equal have the same bytes, which are compared faster.
+ * that a deterministic collation calls equal have the same bytes, which are compared faster.  One that
+ * compares bytes stays as it is.
  */
 extern Oid sort_collation_of_groups(Oid opfamily, Oid collation);
 
