@@ -86,11 +86,10 @@ DECLARE
 	result text := 'ok';
 BEGIN
 	IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') THEN
-		CREATE EXTENSION citext;
+		CREATE EXTENSION IF NOT EXISTS citext;
 		CREATE TABLE folded AS SELECT (ARRAY['É', 'Ê', 'é', 'ê', 'e', 'E'])[1 + i % 6]::citext COLLATE english AS c FROM generate_series(1, 600) AS i;
 		result := check_unordered('SELECT count(*) FROM folded GROUP BY c');
 		DROP TABLE folded;
-		DROP EXTENSION citext;
 	END IF;
 	RETURN result ~ '^ok';
 END $$;
