@@ -8,6 +8,7 @@
 #include "catalog/pg_opfamily.h"
 #include "nodes/primnodes.h"
 #include "utils/lsyscache.h"
+#include "utils/pg_locale.h"
 
 #include "base/pg_compat.h"
 #include "plan/sort_columns.h"
