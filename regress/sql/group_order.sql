@@ -69,6 +69,15 @@ INSERT INTO queries VALUES
 	('DISTINCT ON', 'SELECT row_number() OVER (), * FROM (SELECT DISTINCT ON (t) t, l, id FROM o ORDER BY t, l DESC, id OFFSET 0) s'),
 	('DISTINCT ON any row', 'SELECT count(*), count(DISTINCT t) AS n FROM (SELECT DISTINCT ON (t) t, id FROM o) s'),
 	('a merge join of groups', 'SELECT a.t, a.n, b.n AS o FROM (SELECT t, count(*) AS n FROM o GROUP BY t) a JOIN (SELECT t, sum(id) AS n FROM o WHERE g < 40 GROUP BY t) b USING (t)'),
+	('counts', 'SELECT count(DISTINCT t), max(k) FROM o'),
+	('counts in groups', 'SELECT g, count(DISTINCT t) AS different, count(*) FROM o GROUP BY g'),
+	('counts in ordered groups', 'SELECT row_number() OVER (), * FROM (SELECT g, count(DISTINCT t) FROM o GROUP BY g ORDER BY g OFFSET 0) s'),
+	('counts in groups of text', 'SELECT t, count(DISTINCT l) FROM o GROUP BY t'),
+	('the same in order', 'SELECT row_number() OVER (), * FROM (SELECT t, count(DISTINCT l) FROM o GROUP BY t ORDER BY t OFFSET 0) s'),
+	('some are counted', 'SELECT g, count(DISTINCT t) FILTER (WHERE id % 3 = 0) AS some, count(DISTINCT t COLLATE english) + 1 FROM o GROUP BY g'),
+	('counts beside the values', 'SELECT count(DISTINCT t), string_agg(DISTINCT t, '','') FROM o'),
+	('several orders', 'SELECT count(DISTINCT c) AS c, count(DISTINCT n) AS n, string_agg(t, '','' ORDER BY t, id) FROM o'),
+	('counts where case is ignored', 'SELECT count(DISTINCT ignored) FROM o'),
 	('grouping sets', 'SELECT t, l, count(*) FROM o GROUP BY GROUPING SETS ((t, l), (t), ())'),
 	('UNION', 'SELECT t FROM o UNION SELECT l FROM o'),
 	('a sub-select', 'SELECT g, (SELECT string_agg(t, '','') FROM (SELECT t FROM o i WHERE i.g = u.g GROUP BY t ORDER BY t) s) FROM o u WHERE id < 50');
@@ -86,7 +95,7 @@ DECLARE
 	result text := 'ok';
 BEGIN
 	IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') THEN
-		CREATE EXTENSION IF NOT EXISTS citext;
+		CREATE EXTENSION IF NOT EXISTS citext SCHEMA public;
 		CREATE TABLE folded AS SELECT (ARRAY['É', 'Ê', 'é', 'ê', 'e', 'E'])[1 + i % 6]::citext COLLATE english AS c FROM generate_series(1, 600) AS i;
 		result := check_unordered('SELECT count(*) FROM folded GROUP BY c');
 		DROP TABLE folded;

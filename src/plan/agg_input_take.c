@@ -50,18 +50,27 @@ find_calls(Node *node, void *arg)
 	return false;
 }
 
-/* Does this column of the sort order as the clause of a call does? */
+/* Does this column order as the clause of a call does?  Who counts values has no use for their order. */
+static bool
+orders_for(const SortColumnSpec *column, const SortGroupClause *clause, const Aggref *call, Oid collation)
+{
+	if (agg_input_is_count(call))
+		return sort_brings_together(column, clause->eqop, collation);
+	return clause->sortop == column->sortop && collation == column->collation &&
+		   /* who looks at rows in WITHIN GROUP does not look at NULLs */
+		   (clause->nulls_first == column->nulls_first || agg_input_is_ordered_set(agg_input_kind(call)));
+}
+
+/* Is this column of the sort that of a clause of a call, in its order? */
 static bool
 is_sorted_by(const AggPlan *plan, int i, const SortGroupClause *clause, const Aggref *call)
 {
 	const TargetEntry *argument = agg_input_clause_argument(clause, call);
 	AttrNumber attno = agg_input_argument_column(argument);
-	const SortColumnSpec *column = &plan->columns[i];
 
-	return i < plan->ncolumns && attno > 0 && sort_input_column(plan->sort, attno) == column->attno &&
-		   clause->sortop == column->sortop && exprCollation((Node *) argument->expr) == column->collation &&
-		   /* who looks at rows in WITHIN GROUP does not look at NULLs */
-		   (clause->nulls_first == column->nulls_first || agg_input_is_ordered_set(agg_input_kind(call)));
+	return i < plan->ncolumns && attno > 0 &&
+		   sort_input_column(plan->sort, attno) == plan->columns[i].attno &&
+		   orders_for(&plan->columns[i], clause, call, exprCollation((Node *) argument->expr));
 }
 
 /* Do the columns of the sort that follow those of the groups order as the call wants? */

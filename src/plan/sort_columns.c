@@ -33,22 +33,27 @@ sort_collation_of_groups(Oid opfamily, Oid collation)
 	return C_COLLATION_OID;
 }
 
-/* Is it among these columns of the sort's output, compared by an equality that goes with the sort's order? */
-static bool
-is_among(const SortColumnSpec *column, const WindowColumns *columns, const Plan *sort)
+bool
+sort_brings_together(const SortColumnSpec *column, Oid equality, Oid collation)
 {
 	Oid opfamily;
 	Oid type;
 	CompareType direction;
 
-	if (!get_ordering_op_properties(column->sortop, &opfamily, &type, &direction))
-		return false;
+	return get_ordering_op_properties(column->sortop, &opfamily, &type, &direction) &&
+		   sort_collation_of_groups(opfamily, collation) ==
+			   sort_collation_of_groups(opfamily, column->collation) &&
+		   list_member_oid(get_mergejoin_opfamilies(equality), opfamily);
+}
+
+/* Is it among these columns of the sort's output? */
+static bool
+is_among(const SortColumnSpec *column, const WindowColumns *columns, const Plan *sort)
+{
 	for (int i = 0; i < columns->n; i++)
 	{
 		if (sort_input_column(sort, columns->attnos[i]) == column->attno &&
-			sort_collation_of_groups(opfamily, columns->collations[i]) ==
-				sort_collation_of_groups(opfamily, column->collation) &&
-			list_member_oid(get_mergejoin_opfamilies(columns->operators[i]), opfamily))
+			sort_brings_together(column, columns->operators[i], columns->collations[i]))
 			return true;
 	}
 	return false;

@@ -9,6 +9,7 @@
 
 #include "nodes/plannodes.h"
 
+#include "key/types.h"
 #include "plan/window_plan.h"
 
 /* Returns the column of the sort's input that this column of its output is; 0: it is another expression. */
@@ -26,5 +27,8 @@ extern int sort_columns_of_groups(const Plan *sort, const WindowColumns *groups,
  * compares bytes stays as it is.
  */
 extern Oid sort_collation_of_groups(Oid opfamily, Oid collation);
+
+/* Does a sort by this column bring together the values that are equal by this operator in this collation? */
+extern bool sort_brings_together(const SortColumnSpec *column, Oid equality, Oid collation);
 
 #endif /* GPUSORT_PLAN_SORT_COLUMNS_H */

@@ -97,6 +97,34 @@ one_of_equal_is_enough(const AggregateOrder *order)
 	return true;
 }
 
+static bool
+all_count(const List *calls)
+{
+	const ListCell *cell;
+
+	foreach(cell, calls)
+	{
+		if (!agg_input_is_count(lfirst(cell)))
+			return false;
+	}
+	return true;
+}
+
+bool
+sorted_aggregates_presorted_count(const PlannerInfo *root)
+{
+	ListCell *cell;
+
+	foreach(cell, root->agginfos)
+	{
+		const Aggref *call = agginfo_call(lfirst(cell));
+
+		if (agg_input_clauses(call) != NIL && !aggref_sorts(call) && !agg_input_is_count(call))
+			return false;
+	}
+	return true;
+}
+
 /* ---------------------------------------------------------------- the order */
 
 /* Without those of the same values. */
@@ -287,6 +315,7 @@ sorted_aggregates_orders(PlannerInfo *root, const Path *input, bool presorted, L
 
 		order->computed = computed_arguments(linitial(order->calls), input->pathtarget);
 		order->one_of_equal = one_of_equal_is_enough(order);
+		order->only_counts = all_count(order->calls);
 	}
 	return longest_first(orders);
 }

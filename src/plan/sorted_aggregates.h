@@ -16,6 +16,7 @@ typedef struct AggregateOrder
 	List *calls;	   /* Aggrefs that it serves; the first one has all of its columns */
 	List *computed;	   /* expressions of these columns that the input does not have */
 	bool one_of_equal; /* is one of equal rows enough for these calls? */
+	bool only_counts;  /* do these calls count values, which must only come together? */
 } AggregateOrder;
 
 /*
@@ -24,6 +25,9 @@ typedef struct AggregateOrder
  * would sort the input.
  */
 extern List *sorted_aggregates_orders(PlannerInfo *root, const Path *input, bool presorted, List **rest);
+
+/* Do all calls for whose order PostgreSQL sorts the input count values, which must only come together? */
+extern bool sorted_aggregates_presorted_count(const PlannerInfo *root);
 
 /* Returns the reason why the arguments of a call cannot be sorted below its Agg; NULL: they can. */
 extern const char *sorted_aggregates_why_not(const Aggref *call);

@@ -221,6 +221,17 @@ kind_of_groups(Path *path, const RelOptInfo *input_rel, bool hashed)
 	return groups_in_workers(path, input_rel) ? RIVAL_PLAN_WORKERS : RIVAL_PLAN_NONE;
 }
 
+/*
+ * The path, whose groups, by the sort's first ngroups columns, may come in another order than the planner's.
+ */
+static Path *
+in_its_order(const SortToOffer *sort, Path *path, int ngroups)
+{
+	return group_order_differs(sort->pathkeys, Min(ngroups, sort->grouped))
+			   ? path_without_order(sort->root, path)
+			   : path;
+}
+
 /* Adds the chain with a GpuSort, if that is faster.  The rows are those of input_rel; NULL: an Append's. */
 static void
 offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chain)
@@ -245,7 +256,7 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 		rival_plan_offered(cheapest->rows);
 	path = copy_chain(chain->top, chain->sort, &gpusort->path);
 	if (sort->grouped > 0)
-		path = path_without_order(sort->root, path);
+		path = in_its_order(sort, path, group_columns_of_chain(sort->root, chain->top, chain->sort));
 	if (cheapest != chain->top && gpusort_mode != GPUSORT_MODE_FORCE)
 	{
 		path->total_cost += alone_cost(sort, input_rel, cheapest, &expected);
@@ -303,29 +314,40 @@ group_columns_of(const Chain *chain)
 	return 0;
 }
 
-/*
- * The first columns of the sort whose equal values must only come together, if that is another order than the
- * planner's, which nobody asks for; else 0.
- */
-static int
-columns_to_group(PlannerInfo *root, UpperRelationKind stage, const RelOptInfo *rel, const Chain *chain)
-{
-	int ncolumns;
-
-	if (IS_OTHER_REL(rel) || !group_order_is_free(root, stage, chain->sort->pathkeys))
-		return 0;
-	ncolumns = group_columns_of_chain(root, chain->top, chain->sort);
-	return group_order_differs(chain->sort->pathkeys, ncolumns) ? ncolumns : 0;
-}
-
-/* ---------------------------------------------------------------- sorts within aggregates */
-
 /* Does an Agg form the groups, rather than an index, or another server? */
 static bool
 groups_by_agg(const Path *path)
 {
 	return IsA(path_below_projection(path), AggPath);
 }
+
+/* Of a sort in PostgreSQL's plan: the columns that the groups and the counts above it want together. */
+static int
+columns_of_groups_and_counts(PlannerInfo *root, const Chain *chain, int ngroups)
+{
+	int ncolumns = list_length(chain->sort->pathkeys);
+
+	/* the other columns are those of aggregates that PostgreSQL sorts for */
+	return groups_by_agg(chain->top) && ngroups == list_length(groupby_pathkeys(root)) &&
+				   ncolumns > ngroups && sorted_aggregates_presorted_count(root)
+			   ? ncolumns
+			   : ngroups;
+}
+
+/*
+ * Notes that of these first columns of the sort equal values must only come together, if that is another
+ * order than the planner's: nobody must ask for the groups, of the first ngroups, in their order.
+ */
+static void
+note_columns_to_group(SortToOffer *sort, UpperRelationKind stage, int ngroups, int ncolumns)
+{
+	if (!IS_OTHER_REL(sort->rel) && group_order_differs(sort->pathkeys, ncolumns) &&
+		(!group_order_differs(sort->pathkeys, ngroups) ||
+		 group_order_is_free(sort->root, stage, sort->pathkeys)))
+		sort->grouped = ncolumns;
+}
+
+/* ---------------------------------------------------------------- sorts within aggregates */
 
 /* Are there groups, and does the path have their rows one after the other without a sort? */
 static bool
@@ -361,6 +383,7 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 	const Path *cheapest = rival_cheapest(sort->rel, 1, false);
 	Chain fetching = {.top = NULL, .sort = NULL};
 	bool come_in_order = false;
+	int ngroups;
 	Rival rival;
 	CustomPath *gpusort;
 	Path *top;
@@ -381,12 +404,15 @@ offer_for_aggregates(SortToOffer *sort, const RelOptInfo *input_rel, const Group
 	sort->pathkeys = order->pathkeys;
 	if (order->one_of_equal && list_length(orders) == 1 && rest == NIL)
 		sort->group_columns = list_length(order->pathkeys);
+	ngroups = list_length(groupby_pathkeys(sort->root));
+	note_columns_to_group(sort, UPPERREL_GROUP_AGG, ngroups,
+						  order->only_counts ? list_length(order->pathkeys) : ngroups);
 	top = sorted_aggregates_path(sort->root, sort->rel, sort->input, order->pathkeys, extra);
 	rival_describe(input_rel, fetching.sort != NULL ? fetching.sort : path_below(top), &rival);
 	gpusort = gpusort_path(sort, &rival, NULL);
 	if (gpusort == NULL)
 		return false;
-	path = copy_chain(top, path_below(top), &gpusort->path);
+	path = in_its_order(sort, copy_chain(top, path_below(top), &gpusort->path), ngroups);
 	if (come_in_order)
 	{
 		cost_add_doubt(path, (sort->partial != NULL ? sort->partial : sort->input)->total_cost);
@@ -407,6 +433,7 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	SortToOffer sort = {.root = root, .rel = output_rel, .wanted = -1};
 	SortToOffer for_aggregates;
 	Chain chain;
+	int ngroups;
 
 	if (input_rel == NULL || input_rel->cheapest_total_path == NULL)
 		return;
@@ -425,7 +452,8 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 		return;
 	sort.pathkeys = chain.sort->pathkeys;
 	sort.group_columns = group_columns_of(&chain);
-	sort.grouped = columns_to_group(root, stage, output_rel, &chain);
+	ngroups = group_columns_of_chain(root, chain.top, chain.sort);
+	note_columns_to_group(&sort, stage, ngroups, columns_of_groups_and_counts(root, &chain, ngroups));
 	sort.partial = input_rel->consider_parallel ? partial_input(input_rel, sort.pathkeys)
 												: own_scan_path(root, sort.input);
 	offer_in_chain(&sort, input_rel, &chain);
@@ -451,6 +479,6 @@ sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel)
 	chain.top = sorted_union_path(root, rel, &input);
 	chain.sort = path_below(chain.top);
 	sort.group_columns = group_columns_of(&chain);
-	sort.grouped = columns_to_group(root, UPPERREL_SETOP, rel, &chain);
+	note_columns_to_group(&sort, UPPERREL_SETOP, list_length(sort.pathkeys), list_length(sort.pathkeys));
 	offer_in_chain(&sort, NULL, &chain);
 }
