@@ -118,6 +118,9 @@ SELECT mode() WITHIN GROUP (ORDER BY 1 / (few - 5)) FROM r;
 SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FILTER (WHERE 1 / (few - 5) < 0) FROM r;
 RESET gpusort.mode;
 SELECT check_aggregates('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 100 / few) FILTER (WHERE few <> 0) FROM r', 0) AS filtered_out;
+-- A sort in one direction serves calls in this one, and counts; rows that are not the same again are sorted once.
+SELECT call, check_aggregates(format('SELECT %s FROM r WHERE random() < 2', call)) AS all_rows, check_aggregates(format('SELECT g, %s FROM r WHERE random() < 2 GROUP BY g', call)) AS groups
+FROM unnest('{"percentile_disc(0.2) WITHIN GROUP (ORDER BY few), percentile_disc(0.2) WITHIN GROUP (ORDER BY few DESC)","percentile_disc(0.3) WITHIN GROUP (ORDER BY few DESC), count(DISTINCT few)"}'::text[]) AS call;
 -- Columns of GROUP BY that a condition makes constant, of which from 16 on the Agg has none.
 SELECT check_aggregates('SELECT few % 3, count(*), mode() WITHIN GROUP (ORDER BY n), mode() WITHIN GROUP (ORDER BY id % 9) FROM r WHERE few % 3 = 0 GROUP BY few % 3', NULL) AS constant,
 	check_aggregates('SELECT g, few % 3, mode() WITHIN GROUP (ORDER BY n), mode() WITHIN GROUP (ORDER BY id % 9) FROM r WHERE few % 3 = 0 GROUP BY g, few % 3', NULL) AS one_of_two;
