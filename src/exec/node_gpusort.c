@@ -401,8 +401,6 @@ static TupleTableSlot *
 exec_gpusort(CustomScanState *css)
 {
 	GpuSortState *state = (GpuSortState *) css;
-	TupleTableSlot *slot = css->ss.ss_ScanTupleSlot;
-	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
 	MinimalTuple row;
 
 	CHECK_FOR_INTERRUPTS();
@@ -412,17 +410,9 @@ exec_gpusort(CustomScanState *css)
 		sort_input(state, choose_device(state));
 	}
 	row = next_row(state, ScanDirectionIsForward(css->ss.ps.state->es_direction));
-	if (row == NULL)
-	{
-		ExecClearTuple(slot);
-		return projection != NULL ? ExecClearTuple(css->ss.ps.ps_ResultTupleSlot) : slot;
-	}
-	row_slot_store(slot, row);
-	if (projection == NULL)
-		return slot;
-	ResetExprContext(css->ss.ps.ps_ExprContext);
-	css->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
-	return ExecProject(projection);
+	if (likely(row != NULL))
+		row_slot_store(css->ss.ss_ScanTupleSlot, row);
+	return row_slot_return(css, row != NULL);
 }
 
 static void

@@ -404,8 +404,6 @@ static TupleTableSlot *
 exec_ranges(CustomScanState *css)
 {
 	GpuSortRangesState *state = (GpuSortRangesState *) css;
-	TupleTableSlot *slot = css->ss.ss_ScanTupleSlot;
-	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
 	bool found;
 
 	CHECK_FOR_INTERRUPTS();
@@ -415,16 +413,7 @@ exec_ranges(CustomScanState *css)
 		found = next_row(state) || next_of_ranges(state);
 	else
 		found = state->stage == RANGES_ALL ? next_row(state) : next_of_ranges(state);
-	if (!found)
-	{
-		ExecClearTuple(slot);
-		return projection != NULL ? ExecClearTuple(css->ss.ps.ps_ResultTupleSlot) : slot;
-	}
-	if (projection == NULL)
-		return slot;
-	ResetExprContext(css->ss.ps.ps_ExprContext);
-	css->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
-	return ExecProject(projection);
+	return row_slot_return(css, found);
 }
 
 /* Where a Gather reads again, the leader has begun another sort already (reinitialize_dsm). */

@@ -1,6 +1,6 @@
 /*
  * exec/row_slot.h
- *		A sorted row in the slot of a node.
+ *		A sorted row in the slot of a node, and how the node returns it.
  */
 #ifndef GPUSORT_EXEC_ROW_SLOT_H
 #define GPUSORT_EXEC_ROW_SLOT_H
@@ -30,6 +30,25 @@ row_slot_store(TupleTableSlot *slot, MinimalTuple row)
 	stored->mintuple = row;
 	stored->minhdr.t_len = row->t_len + MINIMAL_TUPLE_OFFSET;
 	stored->minhdr.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET);
+}
+
+/* Returns the row in the node's slot, as the node projects it; there is none: an empty slot. */
+static inline TupleTableSlot *
+row_slot_return(CustomScanState *css, bool has_row)
+{
+	TupleTableSlot *slot = css->ss.ss_ScanTupleSlot;
+	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
+
+	if (unlikely(!has_row))
+	{
+		ExecClearTuple(slot);
+		return projection != NULL ? ExecClearTuple(css->ss.ps.ps_ResultTupleSlot) : slot;
+	}
+	if (projection == NULL)
+		return slot;
+	ResetExprContext(css->ss.ps.ps_ExprContext);
+	css->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
+	return ExecProject(projection);
 }
 
 #endif /* GPUSORT_EXEC_ROW_SLOT_H */
