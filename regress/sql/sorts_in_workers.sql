@@ -103,11 +103,11 @@ RESET gpusort.min_rows;
 -- Groups that workers form in part, where it costs something to pass rows; of a table and of an Append's children.
 RESET parallel_tuple_cost;
 SET gpusort.mode = auto;
-EXPLAIN (COSTS OFF) SELECT gt, count(*), max(id) FROM w GROUP BY gt;
+EXPLAIN (COSTS OFF) SELECT g::numeric, count(*), max(id) FROM w GROUP BY 1;
 RESET gpusort.mode;
-SELECT check_workers('SELECT gt, count(*), max(id) FROM w GROUP BY gt', 'auto') AS partial_groups, check_workers('SELECT g::numeric, count(*), max(id) FROM pieces GROUP BY 1', 'auto') AS of_children;
+SELECT check_workers('SELECT g::numeric, count(*), max(id) FROM w GROUP BY 1', 'auto') AS partial_groups, check_workers('SELECT g::numeric, count(*), max(id) FROM pieces GROUP BY 1', 'auto') AS of_children;
 SET parallel_leader_participation = off;
-SELECT check_workers('SELECT gt, count(*), max(id) FROM w GROUP BY gt', 'auto') AS without_leader;
+SELECT check_workers('SELECT g::numeric, count(*), max(id) FROM w GROUP BY 1', 'auto') AS without_leader;
 RESET parallel_leader_participation;
 SET parallel_tuple_cost = 0;
 
