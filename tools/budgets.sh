@@ -9,7 +9,7 @@
 # time, because other machines are half as fast and less.  What takes longer has failed; GPUSORT_TIME_FACTOR
 # makes all of them more.  A TAP program without a line of its own may take what stands beside tap.
 budgets='
-total 3000 21600
+total 4500 21600
 lint 600
 build 300
 regress 1200
@@ -19,7 +19,7 @@ tight 900 1800
 service 600 1200
 library 900 3600
 unit 480
-tap 240
+tap 400
 006_cuda_device 900 1800
 027_several_cards 600 1200
 029_full_card 600 1200
@@ -35,7 +35,7 @@ tap 240
 019_return_windows 300
 018_verified_order 300
 022_dumps_and_replicas 300
-023_limits 300
+023_limits 600
 009_faults 300
 005_launcher 300
 '

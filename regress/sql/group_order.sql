@@ -115,6 +115,12 @@ ALTER TABLE o SET (parallel_workers = 2);
 SELECT name, check_ranges(query) ~ '^ok' AS of_several_processes FROM queries WHERE name !~ 'sub-select';
 -- Not the order of the C library, but that of the bytes: no comparison of it is made for GROUP BY.
 SELECT check_ranges('SELECT t, count(*) FROM o GROUP BY t') AS groups, sort_keys('SELECT t, count(*) FROM o GROUP BY t');
+-- A UNION within another set operation returns a column more, or columns of other types.
+SET enable_hashagg = on;
+SET work_mem = '64MB';
+SELECT query, check_ranges(query) ~ '^ok' AS result FROM unnest('{(SELECT id FROM o UNION SELECT g FROM o) INTERSECT SELECT id FROM o WHERE id < 900,SELECT t FROM o EXCEPT ALL (SELECT t FROM o WHERE g < 9 UNION SELECT l FROM o),
+	"(SELECT id, t FROM o UNION SELECT g, l FROM o) EXCEPT (SELECT id, t FROM o WHERE id > 99 UNION SELECT g, l FROM o)",(SELECT id FROM o UNION SELECT g FROM o) UNION ALL SELECT 1.5}'::text[]) AS query;
+RESET work_mem;
 
 DROP TABLE o, queries;
 DROP DOMAIN label;

@@ -124,6 +124,7 @@ note_union_path(PlannerInfo *root, const Path *path, UnionInput *result)
 	else
 		return;
 	result->rows = path->rows;
+	result->target = path->pathtarget;
 	if (IsA(input, GatherPath))
 		result->partial = ((const GatherPath *) input)->subpath;
 	if (result->serial == NULL || input->total_cost < result->serial->total_cost)
@@ -145,6 +146,10 @@ Path *
 sorted_union_path(PlannerInfo *root, RelOptInfo *rel, const UnionInput *input)
 {
 	Path *sort = (Path *) create_sort_path(root, rel, input->serial, input->pathkeys, -1);
+	Path *path;
 
-	return (Path *) create_upper_unique_path(root, rel, sort, list_length(input->pathkeys), input->rows);
+	path = (Path *) create_upper_unique_path(root, rel, sort, list_length(input->pathkeys), input->rows);
+	if (equal(input->target->exprs, path->pathtarget->exprs))
+		return path;
+	return (Path *) create_projection_path(root, rel, path, input->target);
 }

@@ -16,6 +16,8 @@ typedef struct UnionInput
 	Path *partial;	/* the input of several processes, or NULL */
 	List *pathkeys; /* pathkeys of a sort by all columns; NIL: sorting is impossible */
 	double rows;	/* rows that are expected without duplicates */
+	/* what the UNION returns: in an INTERSECT or EXCEPT, another column, too, or columns of other types */
+	PathTarget *target;
 } UnionInput;
 
 /*

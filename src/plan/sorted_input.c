@@ -309,8 +309,10 @@ fraction_wanted_of(const PlannerInfo *root, UpperRelationKind stage, double rows
 static int
 group_columns_of(const Chain *chain)
 {
-	if (IsA(chain->top, UpperUniquePath) && ((const UpperUniquePath *) chain->top)->subpath == chain->sort)
-		return ((const UpperUniquePath *) chain->top)->numkeys;
+	const Path *top = path_below_projection(chain->top);
+
+	if (IsA(top, UpperUniquePath) && ((const UpperUniquePath *) top)->subpath == chain->sort)
+		return ((const UpperUniquePath *) top)->numkeys;
 	return 0;
 }
 
@@ -477,7 +479,7 @@ sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel)
 	sort.pathkeys = input.pathkeys;
 	sort.fraction = wanted_fraction(root, input.serial->rows);
 	chain.top = sorted_union_path(root, rel, &input);
-	chain.sort = path_below(chain.top);
+	chain.sort = path_below(unconstify(Path *, path_below_projection(chain.top)));
 	sort.group_columns = group_columns_of(&chain);
 	note_columns_to_group(&sort, UPPERREL_SETOP, list_length(sort.pathkeys), list_length(sort.pathkeys));
 	offer_in_chain(&sort, NULL, &chain);
